@@ -23,7 +23,8 @@ import sys
 # The parts of each layer, lowest layer first. A part is a folder, or the files of a
 # name. A file belongs to the longest part that it is in.
 LAYERS = (
-    ("workqueue/log_sink", "workqueue/metrics", "workqueue/version"),
+    ("workqueue/leader_election/election", "workqueue/log_sink",
+     "workqueue/metrics", "workqueue/version"),
     ("workqueue/base",),
     ("workqueue/clock",),
     ("workqueue/base/error_log",),

@@ -166,7 +166,7 @@ TEST_F(AcknowledgingReplicasTest, AReplicaHasWhatWasAcknowledged) {
     EXPECT_EQ(status.code(), absl::StatusCode::kUnknown) << status;
   }
   internal::LeaderLease::Options election;
-  election.election = "e";
+  election.name = "e";
   election.redis.address = server()->socket_path();
   election.redis.acknowledging_replicas = 1;
   election.duration = absl::Hours(1);

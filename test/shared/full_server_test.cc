@@ -102,7 +102,7 @@ TEST_F(FullServerTest, OnlyAddsAreRefused) {
 
 TEST_F(FullServerTest, ALeaderLeads) {
   internal::LeaderLease::Options options;
-  options.election = "election";
+  options.name = "election";
   options.redis.address = server()->socket_path();
   options.identity = "a";
   options.duration = kLease;

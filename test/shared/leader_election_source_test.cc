@@ -17,9 +17,8 @@
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "test/shared/redis_fixture.h"
+#include "test/shared/election_fixture.h"
 #include "workqueue/base/mutex_lock.h"
-#include "workqueue/clock/fake_clock.h"
 #include "workqueue/controller/controller.h"
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/leader_election/leader_elector.h"
@@ -30,7 +29,7 @@ namespace {
 using internal::MutexLock;
 using testing::HasSubstr;
 
-class LeaderElectionSourceTest : public RedisFixture {
+class LeaderElectionSourceTest : public ElectionFixture {
  protected:
   // An elector and a controller, as of one process.
   struct Process {
@@ -42,10 +41,8 @@ class LeaderElectionSourceTest : public RedisFixture {
     Process process;
     LeaderElectorOptions election;
     election.name = "election";
-    election.redis.address = server()->socket_path();
+    UseStore(&election);
     election.identity = name;
-    election.clock = &clock_;
-    election.clock_is_the_servers = true;
     election.run_again = run_again;
     process.elector = *LeaderElector::Create(std::move(election));
     ControllerOptions<std::string> options;
@@ -84,14 +81,14 @@ class LeaderElectionSourceTest : public RedisFixture {
     return std::exchange(reconciled_, {});
   }
 
-  FakeClock clock_;
-
  private:
   absl::Mutex mu_;
   std::vector<std::string> reconciled_ ABSL_GUARDED_BY(mu_);
 };
 
-TEST_F(LeaderElectionSourceTest, TheLeaderReconcilesAndTheOtherStandsBy) {
+INSTANTIATE_ELECTION_TESTS(LeaderElectionSourceTest);
+
+TEST_P(LeaderElectionSourceTest, TheLeaderReconcilesAndTheOtherStandsBy) {
   Process a = Start("a");
   const Process b = Start("b");
   AwaitHealth(a, true);
@@ -108,10 +105,10 @@ TEST_F(LeaderElectionSourceTest, TheLeaderReconcilesAndTheOtherStandsBy) {
   EXPECT_THAT(Reconciled(), testing::ElementsAre("x by b"));
 }
 
-TEST_F(LeaderElectionSourceTest, StandsByAfterALossUntilTheNextTerm) {
+TEST_P(LeaderElectionSourceTest, StandsByAfterALossUntilTheNextTerm) {
   const Process a = Start("a");
   AwaitHealth(a, true);
-  server()->Kill();
+  Leave();
   Pass(absl::Seconds(5));
   AwaitHealth(a, false);
   EXPECT_THAT(std::string(a.controller->Healthy().message()),
@@ -125,15 +122,15 @@ TEST_F(LeaderElectionSourceTest, StandsByAfterALossUntilTheNextTerm) {
   a.controller->queue().Add("y");
   while (a.controller->queue().Len() < 1) {  // a worker gives it back
   }
-  ASSERT_TRUE(server()->Restart().ok());
+  Return();
   Pass(absl::Seconds(5));
   a.controller->AwaitIdle();
   EXPECT_THAT(Reconciled(), testing::ElementsAre("y by a"));
   AwaitHealth(a, true);
 }
 
-TEST_F(LeaderElectionSourceTest, IsNotHealthyWithoutAnAnswer) {
-  server()->Kill();
+TEST_P(LeaderElectionSourceTest, IsNotHealthyWithoutAnAnswer) {
+  Leave();
   const Process a = Start("a");
   // Before, it was not since the elector had not been started.
   while (!absl::IsUnavailable(a.controller->Healthy())) {
@@ -141,12 +138,12 @@ TEST_F(LeaderElectionSourceTest, IsNotHealthyWithoutAnAnswer) {
   EXPECT_EQ(a.elector->Healthy().code(), absl::StatusCode::kUnavailable);
 }
 
-TEST_F(LeaderElectionSourceTest, IsNotHealthyIfTheElectorHasEnded) {
+TEST_P(LeaderElectionSourceTest, IsNotHealthyIfTheElectorHasEnded) {
   const Process a = Start("a", /*run_again=*/false);
   AwaitHealth(a, true);
-  server()->Kill();
+  Leave();
   Pass(absl::Seconds(11));
-  ASSERT_TRUE(server()->Restart().ok());
+  Return();
   Pass(absl::Seconds(11));
   while (!absl::IsCancelled(a.controller->Healthy())) {
   }

@@ -27,6 +27,7 @@
 #include "workqueue/controller/async_reconcile.h"
 #include "workqueue/controller/controller.h"
 #include "workqueue/interfaces.h"
+#include "workqueue/leader_election/leader_elector.h"
 #include "workqueue/lease.h"
 #include "workqueue/shared/shared_queue.h"
 #include "workqueue/shared/shared_queue_options.h"
@@ -143,16 +144,21 @@ TEST_F(MemoryEngineTest, QueuesOfOtherNamesAreOthers) {
   EXPECT_EQ(Queued(), 0u);
 }
 
-TEST_F(MemoryEngineTest, RefusesWhatItCannotDo) {
+TEST_F(MemoryEngineTest, RefusesAnotherNumberOfPartitions) {
   auto options = Options("c");
   options.partitions = 2;
   EXPECT_EQ(Queue::Create(options).status(),
             absl::FailedPreconditionError(
                 "the queue has 1 partitions, and this client has 2"));
-  options.partitions = 1;
-  options.fair.max_retries_in_process = 1;
+}
+
+TEST_F(MemoryEngineTest, AQueueIsInOneStore) {
+  auto options = Options("c");
+  options.redis.address = "localhost:1";
   EXPECT_EQ(Queue::Create(options).status(),
-            absl::UnimplementedError("fair is given; a MemoryEngine has none"));
+            absl::InvalidArgumentError(
+                "engine is given, and redis.address is \"localhost:1\"; only "
+                "one of them can be"));
 }
 
 TEST_F(MemoryEngineTest, WhileItIsAwayNothingChanges) {
@@ -447,6 +453,34 @@ TEST(MemoryEngineGuideTest, AProcessIsCutOff) {
   clock.Step(absl::Milliseconds(5));  // the delay of the first retry
   EXPECT_EQ(**b->TryAcquire(), "default/web");
   EXPECT_FALSE(lease.Done());
+}
+
+TEST(MemoryEngineGuideTest, ALeaderIsCutOff) {
+  workqueue::FakeClock clock;
+  workqueue::MemoryEngine engine(&clock);
+  workqueue::MemoryEngine::Faults cut_off;
+  cut_off.away = true;
+
+  const auto join = [&](const std::string& process) {
+    workqueue::LeaderElectorOptions options;
+    options.name = "pods";
+    options.identity = process;
+    options.clock = &clock;
+    options.engine = &engine;
+    auto elector = *workqueue::LeaderElector::Create(std::move(options));
+    EXPECT_TRUE(elector->Start().ok());
+    clock.Step(absl::ZeroDuration());
+    return elector;
+  };
+  auto a = join("a");
+  auto b = join("b");
+  EXPECT_TRUE(a->IsLeader());
+
+  engine.SetFaults(cut_off, "a");
+  clock.Step(absl::Seconds(10));  // the renew_deadline
+  EXPECT_FALSE(a->IsLeader());
+  clock.Step(absl::Seconds(5));  // until the end of the lease
+  EXPECT_TRUE(b->IsLeader());
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -82,9 +83,16 @@ std::string Text(const EngineSnapshot& it) {
         absl::StrCat(client.name, " ", client.version, " ", client.waiting));
   }
   std::sort(clients.begin(), clients.end());
-  for (const std::string& client : clients) {
-    absl::StrAppend(&text, "\n", client);
+  std::vector<std::string> bounds;
+  for (const EngineSnapshot::Bound& bound : it.bounds) {
+    bounds.push_back(
+        absl::StrCat(bound.retries ? "retries" : "group " + bound.group, ": ",
+                     bound.processing, " of ", bound.max, ", queued ",
+                     bound.queued, ": ", absl::StrJoin(bound.items, " ")));
   }
+  std::sort(bounds.begin(), bounds.end());
+  absl::StrAppend(&text, "\n", absl::StrJoin(clients, "\n"), "\n",
+                  absl::StrJoin(bounds, "\n"));
   return text;
 }
 
@@ -161,15 +169,40 @@ class MemoryQueueTest : public testing::TestWithParam<int> {
       schedule_.push_back(ToInt64Nanoseconds(absl::Seconds(Below(5))));
     }
     if (Below(3) != 0) lease_ = ToInt64Nanoseconds(absl::Seconds(8));
+    bounds_ = Bounds();
   }
 
+  // A queue has groups in two of three tests. A repair lets groups take their
+  // turns that are below a new bound, in no order. So one of the tests has
+  // repairs, and the other one new bounds.
+  bool has_groups() const { return GetParam() % 3 != 0; }
+  bool has_new_bounds() const { return GetParam() % 3 == 1; }
+
   int64_t Below(int n) { return static_cast<int64_t>(random_() % n); }
+
+  std::string Item() { return absl::StrCat(Below(has_groups() ? 20 : 7)); }
 
   // A delay in ticks.
   int64_t Delay() {
     return Below(20) == 0
                ? kForever
                : ToInt64Nanoseconds(absl::Milliseconds(Below(8) * 500));
+  }
+
+  // An operation that sets bounds.
+  EngineOperation Bounds() {
+    const auto bound = [this] {
+      return Below(3) == 0 ? kForever : 1 + Below(3);
+    };
+    return {EngineOperation::kSetGroups, "", bound(), bound()};
+  }
+
+  // What an add says of the groups.
+  std::string GroupOf() {
+    constexpr const char* kGroups[] = {"", "a", "a b", "\n"};
+    if (!has_groups() || Below(10) == 0) return "";
+    return absl::StrCat(Below(3) == 0 ? 1 : 0, " ", 1 + Below(3), " ",
+                        kGroups[Below(4)]);
   }
 
   // The token of something that was handed out.
@@ -183,24 +216,31 @@ class MemoryQueueTest : public testing::TestWithParam<int> {
     return held_[i];
   }
 
+  std::string Limits() {
+    return absl::StrCat(" ", Below(2) == 0 ? "inf" : absl::StrCat(1 + Below(3)),
+                        " ", Below(2) == 0 ? "inf" : absl::StrCat(Delay()), " ",
+                        Below(4), " ", Below(2), " ");
+  }
+
   EngineOperation Operation() {
     using Operation = EngineOperation;
     // The empty item is one, too.
-    const std::string item = Below(12) == 0 ? "" : absl::StrCat(Below(7));
+    const std::string item = Below(12) == 0 ? "" : Item();
     const int64_t priority = Below(3);
     const HandedOut held = Held();
     switch (Below(25)) {
       case 0:
       case 1:
-        return {Operation::kAddAfter, item, Delay(), priority};
+        return {Operation::kAddAfter, item, Delay(), priority, 0, GroupOf()};
       case 2:
-        return {Operation::kReschedule, item, Delay()};
+        return {Operation::kReschedule, item, Delay(), 0, 0, GroupOf()};
       case 3:
         return {Operation::kCancelDelayed, item};
       case 4:
       case 5:
-        return {Operation::kAddRateLimited, item, Below(2) == 0 ? 0 : Delay(),
-                priority, Below(2) == 0 ? -1 : Delay()};
+        return {Operation::kAddRateLimited,   item,
+                Below(2) == 0 ? 0 : Delay(),  priority,
+                Below(2) == 0 ? -1 : Delay(), GroupOf()};
       case 6:
         return {Operation::kForget, item};
       case 7:
@@ -213,16 +253,12 @@ class MemoryQueueTest : public testing::TestWithParam<int> {
       case 11:
       case 12:
       case 13:
-        return {
-            Operation::kFail,
-            held.item,
-            held.token,
-            Below(2) == 0 ? 0 : Delay(),
-            Below(2) == 0 ? -1 : Delay(),
-            absl::StrCat(priority, " ",
-                         Below(2) == 0 ? "inf" : absl::StrCat(1 + Below(3)),
-                         " ", Below(2) == 0 ? "inf" : absl::StrCat(Delay()),
-                         " ", Below(4), " ", Below(2), " it broke ", Below(9))};
+        return {Operation::kFail,
+                held.item,
+                held.token,
+                Below(2) == 0 ? 0 : Delay(),
+                Below(2) == 0 ? -1 : Delay(),
+                absl::StrCat(priority, Limits(), "it broke ", Below(9))};
       case 14:
         return {Operation::kAbandon,
                 held.item,
@@ -231,6 +267,10 @@ class MemoryQueueTest : public testing::TestWithParam<int> {
                 Below(2),
                 Below(2) == 0 ? "" : "abandoned"};
       case 15:
+        if (Below(3) == 0) {
+          return {Operation::kSetLimits,    "", 0, 0, 0,
+                  absl::StrCat(0, Limits())};
+        }
         return {Operation::kUnpark, item};
       case 24:
         return {Operation::kRequeue, held.item, held.token,
@@ -238,14 +278,18 @@ class MemoryQueueTest : public testing::TestWithParam<int> {
       case 16:
         return {Operation::kRenew, held.item, held.token};
       case 17:
-        return {Below(2) == 0 ? Operation::kRepair : Operation::kOldest, ""};
+        if (has_new_bounds()) bounds_ = Bounds();
+        if (has_groups() && Below(2) == 0) return bounds_;
+        return {Below(2) == 0 && !has_new_bounds() ? Operation::kRepair
+                                                   : Operation::kOldest,
+                ""};
       case 18:
         if (Below(6) != 0) break;
         return {Operation::kShutDown, "", 1 + Below(2)};
       default:
         break;
     }
-    return {Operation::kAdd, item, priority};
+    return {Operation::kAdd, item, priority, 0, 0, GroupOf()};
   }
 
   EngineRequest Request(int client) {
@@ -307,7 +351,7 @@ class MemoryQueueTest : public testing::TestWithParam<int> {
     request.now = absl::ToUnixNanos(clock_.TimeNow());
     request.max = Below(4) == 0 ? Below(4) : 100;
     request.details = Below(2) == 0;
-    if (Below(3) == 0) request.item = absl::StrCat(Below(7));
+    if (Below(3) == 0) request.item = Item();
     const auto memory = in_memory_[0]->engine().TakeSnapshot(request, Soon());
     auto server = in_server_[0]->engine().TakeSnapshot(request, Soon());
     ASSERT_TRUE(memory.ok() && server.ok()) << server.status();
@@ -320,6 +364,7 @@ class MemoryQueueTest : public testing::TestWithParam<int> {
   std::vector<std::unique_ptr<Process>> in_server_, in_memory_;
   std::vector<int64_t> schedule_;
   int64_t lease_ = kForever;
+  EngineOperation bounds_ = {};
   // Of each client. The last one does not listen.
   uint64_t numbers_[kClients + 1] = {};
   uint64_t received_[kClients + 1] = {};
@@ -349,7 +394,7 @@ TEST_P(MemoryQueueTest, DoesWhatAServerDoes) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, MemoryQueueTest, testing::Range(0, 20));
+INSTANTIATE_TEST_SUITE_P(Seeds, MemoryQueueTest, testing::Range(0, 30));
 
 }  // namespace
 }  // namespace internal::memory_queue_test

@@ -250,7 +250,7 @@ TEST_F(ReplyMutationTest, Snapshots) {
 
 TEST_F(ReplyMutationTest, Elections) {
   LeaderLease::Options options;
-  options.election = "election";
+  options.name = "election";
   options.redis = redis_;
   options.identity = "a";
   options.duration = absl::Seconds(15);

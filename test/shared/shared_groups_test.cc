@@ -1,8 +1,8 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tests the groups of a shared queue. The judges are the reference model of a
-// `FairOrdering`, and a `PriorityQueue` with one.
+// Tests the groups of a shared queue, in a server and in memory. The judges are
+// the reference model of a `FairOrdering`, and a `PriorityQueue` with one.
 
 #include <algorithm>
 #include <cstddef>
@@ -37,6 +37,7 @@
 #include "workqueue/redis/redis_options.h"
 #include "workqueue/shared/retry_schedule.h"
 #include "workqueue/shared/shared_queue.h"
+#include "workqueue/shared/testing/memory_engine.h"
 #include "workqueue/snapshot.h"
 #include "workqueue/testing/thread.h"
 #include "workqueue/timer/waiting_loop.h"
@@ -74,10 +75,15 @@ AddOptions At(int priority, bool retry = false) {
   return options;
 }
 
-class SharedGroupsTest : public testing::Test {
+enum class Engine { kServer, kMemory };
+
+class SharedGroupsTest : public testing::TestWithParam<Engine> {
  protected:
+  bool in_memory() const { return GetParam() == Engine::kMemory; }
+
   SharedQueueOptions<std::string> Options(Fair fair) {
-    auto options = NewSharedQueueOptions<std::string>(&clock_);
+    auto options = NewSharedQueueOptions<std::string>(
+        &clock_, in_memory() ? &memory_ : nullptr);
     options.name = name_;
     options.lease = kLease;
     options.log_sink = &log_;
@@ -130,11 +136,24 @@ class SharedGroupsTest : public testing::Test {
   }
 
   FakeClock clock_;
+  MemoryEngine memory_{&clock_};
   RecordingLog log_;
   std::string name_ = NewQueueName();
 };
 
-TEST_F(SharedGroupsTest, ASnapshotTellsWhatAGroupWaitsFor) {
+INSTANTIATE_TEST_SUITE_P(Engines, SharedGroupsTest,
+                         testing::Values(Engine::kServer, Engine::kMemory),
+                         [](const auto& engine) {
+                           return engine.param == Engine::kMemory ? "Memory"
+                                                                  : "Server";
+                         });
+
+// What needs the keys of a server.
+using SharedGroupsKeysTest = SharedGroupsTest;
+INSTANTIATE_TEST_SUITE_P(Server, SharedGroupsKeysTest,
+                         testing::Values(Engine::kServer));
+
+TEST_P(SharedGroupsTest, ASnapshotTellsWhatAGroupWaitsFor) {
   Fair fair = ByTenant(2);
   fair.max_retries_in_process = 1;
   const auto queue = NewClient(fair);
@@ -175,7 +194,7 @@ TEST_F(SharedGroupsTest, ASnapshotTellsWhatAGroupWaitsFor) {
   EXPECT_THAT(bounds(), IsEmpty());
 }
 
-TEST_F(SharedGroupsTest, AnotherBoundIsNoDamage) {
+TEST_P(SharedGroupsTest, AnotherBoundIsNoDamage) {
   const auto high = NewClient(ByTenant(5));
   ASSERT_TRUE(high->AddAll({"a/1", "a/2", "a/3", "a/4", "a/5", "a/6", "a/7"}));
   const auto low = NewClient(ByTenant(2));
@@ -189,7 +208,7 @@ TEST_F(SharedGroupsTest, AnotherBoundIsNoDamage) {
   EXPECT_THAT(log_.messages(), IsEmpty());
 }
 
-TEST_F(SharedGroupsTest, AFloodDelaysNobodyElse) {
+TEST_P(SharedGroupsTest, AFloodDelaysNobodyElse) {
   const auto a = NewClient(ByTenant());
   const auto b = NewClient(ByTenant());
   std::vector<std::string> flood;
@@ -204,7 +223,7 @@ TEST_F(SharedGroupsTest, AFloodDelaysNobodyElse) {
   EXPECT_EQ(order, "flood/0 small/0 tiny/0 flood/1 small/1 flood/2 ");
 }
 
-TEST_F(SharedGroupsTest, AWorkerThatWaitsGetsAnItemThatIsReleased) {
+TEST_P(SharedGroupsTest, AWorkerThatWaitsGetsAnItemThatIsReleased) {
   const auto a = NewClient(ByTenant(1));
   const auto b = NewClient(ByTenant(1));
   a->AddAll({"x/0", "x/1", "y/0"});
@@ -219,7 +238,7 @@ TEST_F(SharedGroupsTest, AWorkerThatWaitsGetsAnItemThatIsReleased) {
   EXPECT_EQ(waiting.get(), "x/1");
 }
 
-TEST_F(SharedGroupsTest, AnItemGivenBackIsTheFirstOfItsGroup) {
+TEST_P(SharedGroupsTest, AnItemGivenBackIsTheFirstOfItsGroup) {
   const auto queue = NewClient(ByTenant());
   queue->AddAll({"x/0", "x/1", "y/0", "y/1"});
   std::vector<Lease<std::string>> leases;
@@ -228,7 +247,7 @@ TEST_F(SharedGroupsTest, AnItemGivenBackIsTheFirstOfItsGroup) {
   EXPECT_EQ(TakeAll(*queue), "y/0 x/0 y/1 x/1 ");
 }
 
-TEST_F(SharedGroupsTest, ALostLeaseCountsNoLonger) {
+TEST_P(SharedGroupsTest, ALostLeaseCountsNoLonger) {
   auto dead = NewClient(ByTenant(1));
   const auto b = NewClient(ByTenant(1));
   dead->AddAll({"x/0", "x/1"});
@@ -241,7 +260,7 @@ TEST_F(SharedGroupsTest, ALostLeaseCountsNoLonger) {
   EXPECT_EQ(TakeAll(*b), "x/0 ") << "its failure made it wait";
 }
 
-TEST_F(SharedGroupsTest, AnItemThatIsGivenUpCountsNoLonger) {
+TEST_P(SharedGroupsTest, AnItemThatIsGivenUpCountsNoLonger) {
   const auto queue = NewClient(ByTenant(1));
   queue->AddAll({"x/0", "x/1"});
   std::vector<Lease<std::string>> leases;
@@ -256,7 +275,7 @@ TEST_F(SharedGroupsTest, AnItemThatIsGivenUpCountsNoLonger) {
   EXPECT_EQ(TakeAll(*queue), "x/0 ") << "it has kept its group";
 }
 
-TEST_F(SharedGroupsTest, ADrainEndsWhenAllAreHandedOut) {
+TEST_P(SharedGroupsTest, ADrainEndsWhenAllAreHandedOut) {
   const auto queue = NewClient(ByTenant(1));
   queue->AddAll({"x/0", "x/1", "y/0"});
   std::vector<Lease<std::string>> leases;
@@ -270,7 +289,7 @@ TEST_F(SharedGroupsTest, ADrainEndsWhenAllAreHandedOut) {
   EXPECT_TRUE(queue->ShutDownWithDrainWithin(absl::ZeroDuration()));
 }
 
-TEST_F(SharedGroupsTest, RetriesHaveAShare) {
+TEST_P(SharedGroupsTest, RetriesHaveAShare) {
   Fair fair;
   fair.max_retries_in_process = 1;
   const auto a = NewClient(fair);
@@ -288,7 +307,7 @@ TEST_F(SharedGroupsTest, RetriesHaveAShare) {
   EXPECT_EQ(Take(*b, &leases), "r1");
 }
 
-TEST_F(SharedGroupsTest, PartitionsHaveTurnsOfTheirOwn) {
+TEST_P(SharedGroupsTest, PartitionsHaveTurnsOfTheirOwn) {
   auto options = Options(ByTenant(1));
   options.partitions = 3;
   const auto queue = NewSharedQueue(std::move(options));
@@ -300,7 +319,7 @@ TEST_F(SharedGroupsTest, PartitionsHaveTurnsOfTheirOwn) {
   EXPECT_EQ(Take(*queue, &leases), "") << "one in each partition";
 }
 
-TEST_F(SharedGroupsTest, AClientWithoutGroupsSharesTheQueue) {
+TEST_P(SharedGroupsTest, AClientWithoutGroupsSharesTheQueue) {
   const auto with = NewClient(ByTenant(1));
   const auto without = NewClient({});
   with->AddAll({"x/0", "x/1"});
@@ -313,7 +332,7 @@ TEST_F(SharedGroupsTest, AClientWithoutGroupsSharesTheQueue) {
   EXPECT_EQ(TakeAll(*with), "x/1 y/0 ");
 }
 
-TEST_F(SharedGroupsTest, TheBoundsAreThoseToldLast) {
+TEST_P(SharedGroupsTest, TheBoundsAreThoseToldLast) {
   const auto one = NewClient(ByTenant(1));
   std::unique_ptr<Queue> three, two;
   one->AddAll({"x/0", "x/1", "x/2", "x/3", "x/4"});
@@ -333,7 +352,18 @@ TEST_F(SharedGroupsTest, TheBoundsAreThoseToldLast) {
   EXPECT_EQ(Take(*two, &leases), "x/4");
 }
 
-TEST_F(SharedGroupsTest, AQueueWithItemsGetsNoGroups) {
+TEST_P(SharedGroupsTest, AHigherBoundCountsWithinTenSeconds) {
+  auto one = NewClient(ByTenant(1));
+  one->AddAll({"x/0", "x/1"});
+  EXPECT_EQ(one->Get(), "x/0");
+  one.reset();  // It would tell its bound again.
+  const auto two = NewClient(ByTenant(2));
+  EXPECT_EQ(TakeAll(*two), "");
+  clock_.Step(WaitingLoop::Heartbeat());
+  EXPECT_EQ(TakeAll(*two), "x/1 ");
+}
+
+TEST_P(SharedGroupsTest, AQueueWithItemsGetsNoGroups) {
   const auto without = NewClient({});
   without->Add("x/0");
   const auto with = Queue::Create(Options(ByTenant()));
@@ -344,7 +374,7 @@ TEST_F(SharedGroupsTest, AQueueWithItemsGetsNoGroups) {
   EXPECT_TRUE(Queue::Create(Options(ByTenant())).ok());
 }
 
-TEST_F(SharedGroupsTest, WrongOptionsAreNamed) {
+TEST_P(SharedGroupsTest, WrongOptionsAreNamed) {
   const auto error = [&](Fair fair) {
     return std::string(
         Queue::Create(Options(std::move(fair))).status().message());
@@ -371,7 +401,7 @@ TEST_F(SharedGroupsTest, WrongOptionsAreNamed) {
 }
 
 // All but the entries of the items comes back by itself.
-TEST_F(SharedGroupsTest, DeletedKeysAreRepaired) {
+TEST_P(SharedGroupsKeysTest, DeletedKeysAreRepaired) {
   size_t messages = 0;
   for (const char* key : {"groups", "turns", "ready"}) {
     SCOPED_TRACE(key);
@@ -398,12 +428,17 @@ TEST_F(SharedGroupsTest, DeletedKeysAreRepaired) {
   }
 }
 
-TEST_F(SharedGroupsTest, AQueueThatHasLostAllKeysHasGroupsAgain) {
+TEST_P(SharedGroupsTest, AQueueThatHasLostAllKeysHasGroupsAgain) {
   const auto a = NewClient(ByTenant(1));
   a->Add("x/0");
-  for (const char* key : {"items", "ready", "groups", "turns"}) Delete(key);
-  const std::string meta = absl::StrCat("{", name_, "}:workqueue");
-  ASSERT_TRUE(Send({"DEL", meta}).ok());
+  if (in_memory()) {
+    memory_.LoseData();
+    clock_.Step(absl::ZeroDuration());
+  } else {
+    for (const char* key : {"items", "ready", "groups", "turns"}) Delete(key);
+    const std::string meta = absl::StrCat("{", name_, "}:workqueue");
+    ASSERT_TRUE(Send({"DEL", meta}).ok());
+  }
   EXPECT_EQ(TakeAll(*a), "");
   a->AddAll({"x/0", "x/1", "y/0"});
   EXPECT_EQ(TakeAll(*a), "x/0 y/0 x/1 ");
@@ -416,7 +451,7 @@ TEST_F(SharedGroupsTest, AQueueThatHasLostAllKeysHasGroupsAgain) {
   EXPECT_EQ(Take(*a, &leases), "") << "the bounds are known again";
 }
 
-TEST_F(SharedGroupsTest, GroupsMayHaveAnyBytes) {
+TEST_P(SharedGroupsTest, GroupsMayHaveAnyBytes) {
   const std::vector<std::string> groups = {"",
                                            std::string(1, '\0'),
                                            std::string(2, '\0'),
@@ -445,7 +480,7 @@ TEST_F(SharedGroupsTest, GroupsMayHaveAnyBytes) {
   EXPECT_EQ(Take(*queue, &leases), "");
 }
 
-TEST_F(SharedGroupsTest, AnItemWithoutAnEntryHoldsNobodyBack) {
+TEST_P(SharedGroupsKeysTest, AnItemWithoutAnEntryHoldsNobodyBack) {
   const auto a = NewClient(ByTenant(1));
   a->AddAll({"x/0", "x/1", "x/2"});
   std::vector<Lease<std::string>> leases;
@@ -462,7 +497,7 @@ TEST_F(SharedGroupsTest, AnItemWithoutAnEntryHoldsNobodyBack) {
   EXPECT_EQ(a->Len(), 0u);
 }
 
-TEST_F(SharedGroupsTest, AnEmptyQueueLeavesNothing) {
+TEST_P(SharedGroupsKeysTest, AnEmptyQueueLeavesNothing) {
   const auto a = NewClient(ByTenant(1));
   for (int priority : {0, 1, -7}) {
     a->AddWithOptions(At(priority), {"x/0", "x/1", "y/0"});
@@ -514,7 +549,7 @@ Fair ToFair(const Model::Options& options) {
 
 // Any client gets items in the order of a `PriorityQueue` with a
 // `FairOrdering`, if they are added at once.
-TEST_F(SharedGroupsTest, AgreesWithAPriorityQueueInMemory) {
+TEST_P(SharedGroupsTest, AgreesWithAPriorityQueueInMemory) {
   for (unsigned seed = 0; seed < 6; ++seed) {
     std::mt19937 random(seed);
     const auto below = [&random](int n) {
@@ -653,8 +688,12 @@ class ModelQueue {
   }
 
   void Fail(int item, absl::Time now) {
-    const int priority = entries_[item].taken_priority;
-    AddAfterFailure(item, now, priority);
+    Entry& e = entries_[item];
+    if (e.state == kDirty) {
+      ++e.failures;  // It does not wait besides.
+    } else {
+      AddAfterFailure(item, now, e.taken_priority);
+    }
     End(item);
   }
 
@@ -697,7 +736,7 @@ class ModelQueue {
   int sequence_ = 0;
 };
 
-TEST_F(SharedGroupsTest, AgreesWithTheReferenceModel) {
+TEST_P(SharedGroupsTest, AgreesWithTheReferenceModel) {
   for (unsigned seed = 0; seed < 8; ++seed) {
     std::mt19937 random(seed);
     const auto below = [&random](int n) {

@@ -27,14 +27,15 @@
 #include "workqueue/base/worker_pool.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/parker.h"
+#include "workqueue/leader_election/election.h"
 #include "workqueue/leader_election/internal/leader_lease.h"
 #include "workqueue/metrics.h"
 #include "workqueue/redis/redis_address.h"
 #include "workqueue/redis/unique_text.h"
-#include "workqueue/redis/wake_fd.h"
 
 namespace workqueue {
 
+using internal::Election;
 using internal::LeaderLease;
 using internal::MutexLock;
 
@@ -92,18 +93,16 @@ absl::Status Check(const LeaderElectorOptions& options) {
   return CheckDurations(options);
 }
 
-LeaderLease::Options LeaseOptions(const LeaderElectorOptions& options,
-                                  Clock* clock,
-                                  const internal::WakeFd* interrupt) {
+std::unique_ptr<Election> NewElection(const LeaderElectorOptions& options) {
   LeaderLease::Options lease;
-  lease.election = options.name;
-  lease.redis = options.redis;
+  lease.name = options.name;
   lease.identity = options.identity;
   lease.duration = options.lease_duration;
   lease.timeout = options.retry_period;
-  if (options.clock_is_the_servers) lease.clock = clock;
-  lease.interrupt = interrupt;
-  return lease;
+  if (options.engine != nullptr) return options.engine->NewElection(lease);
+  lease.redis = options.redis;
+  if (options.clock_is_the_servers) lease.clock = OrRealClock(options.clock);
+  return std::make_unique<LeaderLease>(std::move(lease));
 }
 
 }  // namespace
@@ -122,6 +121,8 @@ absl::StatusOr<std::unique_ptr<LeaderElector>> LeaderElector::Create(
   if (!status.ok()) return status;
   auto redis = internal::PlainRedisOptions(std::move(options.redis));
   if (!redis.ok()) return redis.status();
+  status = internal::CheckOneStore(options.engine != nullptr, *redis);
+  if (!status.ok()) return status;
   options.redis = *std::move(redis);
   if (options.identity.empty()) options.identity = DefaultIdentity();
   std::unique_ptr<SettableGaugeMetric> metric;
@@ -132,12 +133,14 @@ absl::StatusOr<std::unique_ptr<LeaderElector>> LeaderElector::Create(
     return absl::OkStatus();
   });
   if (!status.ok()) return status;
-  return absl::WrapUnique(
-      new LeaderElector(std::move(options), std::move(metric)));
+  std::unique_ptr<Election> election = NewElection(options);
+  return absl::WrapUnique(new LeaderElector(
+      std::move(options), std::move(metric), std::move(election)));
 }
 
 LeaderElector::LeaderElector(LeaderElectorOptions options,
-                             std::unique_ptr<SettableGaugeMetric> metric)
+                             std::unique_ptr<SettableGaugeMetric> metric,
+                             std::unique_ptr<Election> election)
     : options_(std::move(options)),
       clock_(OrRealClock(options_.clock)),
       log_("leader elector", options_.name, options_.log_sink),
@@ -145,9 +148,8 @@ LeaderElector::LeaderElector(LeaderElectorOptions options,
       outage_("leader elector", options_.name, options_.log_sink, clock_,
               "a request failed", "the server answers again"),
       metric_(std::move(metric)),
-      listener_(options_.redis, internal::LeaderKey(options_.name)),
-      lease_(LeaseOptions(options_, clock_, &interrupt_)),
-      random_(std::random_device()()) {}
+      random_(std::random_device()()),
+      election_(std::move(election)) {}
 
 LeaderElector::~LeaderElector() { Stop(); }
 
@@ -164,12 +166,16 @@ absl::Status LeaderElector::Start() {
     started_at_ = clock_->TimeNow();
   }
   MutexLock threads_lock(&threads_mu_);
-  // The last one begins terms, which need the others.
-  absl::Status status = threads_.Start(3, [this](size_t i) {
-    if (i == 0) CallBack();
-    if (i == 1) Listen();
-    if (i == 2) Elect();
-  });
+  absl::Status status = election_->Listen(
+      [this] { WakeToTry(); },
+      [this](const absl::Status& why) {
+        errors_.Write([] { return "cannot hear of releases"; }, why);
+      });
+  // The last one begins terms, which need the other.
+  if (status.ok()) {
+    status =
+        threads_.Start(2, [this](size_t i) { i == 0 ? CallBack() : Elect(); });
+  }
   if (status.ok()) return status;
   {
     MutexLock lock(&mu_);
@@ -177,7 +183,7 @@ absl::Status LeaderElector::Start() {
     ended_ = true;
     parker_.reset();
   }
-  listener_.Stop();
+  election_->StopListening();
   threads_.Join();
   return status;
 }
@@ -196,12 +202,16 @@ void LeaderElector::Stop() {
 }
 
 void LeaderElector::AwaitEnd() {
-  MutexLock lock(&mu_);
-  if (!started_) return;
-  mu_.Await(absl::Condition(this, &LeaderElector::LimitedOrEnded));
-  const bool ended = MachineClock()->AwaitWithDeadline(
-      &mu_, absl::Condition(&ended_), requests_end_);
-  if (!ended) interrupt_.Set();
+  {
+    MutexLock lock(&mu_);
+    if (!started_) return;
+    mu_.Await(absl::Condition(this, &LeaderElector::LimitedOrEnded));
+    if (MachineClock()->AwaitWithDeadline(&mu_, absl::Condition(&ended_),
+                                          requests_end_)) {
+      return;
+    }
+  }
+  election_->Interrupt();
 }
 
 void LeaderElector::LimitRequests() {
@@ -286,6 +296,8 @@ void LeaderElector::Elect() {
     MutexLock lock(&mu_);
     parker = parker_.get();
   }
+  // Tells a simulated clock which thread this is; see `Parker::Role::kLoop`.
+  parker->ParkUntil(absl::InfinitePast());
   absl::Time next = absl::InfinitePast();
   absl::Time pause_until = absl::InfinitePast();
   while (true) {
@@ -322,7 +334,7 @@ void LeaderElector::Elect() {
       next = leads ? Renew() : Look();
     }
   }
-  listener_.Stop();
+  election_->StopListening();
   {
     MutexLock lock(&mu_);
     ended_ = true;
@@ -336,8 +348,8 @@ void LeaderElector::Elect() {
 absl::Time LeaderElector::TryToLead() {
   // Before the request: it counts from then.
   const absl::Time sent = clock_->TimeNow();
-  const absl::StatusOr<LeaderLease::State> state =
-      internal::CatchAsStatus([this] { return lease_.Take(); });
+  const absl::StatusOr<Election::State> state =
+      internal::CatchAsStatus([this] { return election_->Take(); });
   Observe(state);
   const absl::Time retry = sent + Jittered(options_.retry_period);
   if (!state.ok()) return retry;
@@ -360,8 +372,8 @@ absl::Time LeaderElector::Renew() {
     deadline = deadline_;
   }
   const absl::Time sent = clock_->TimeNow();  // before the request, again
-  const absl::StatusOr<LeaderLease::State> state = internal::CatchAsStatus(
-      [&] { return lease_.Renew(token, deadline - sent); });
+  const absl::StatusOr<Election::State> state = internal::CatchAsStatus(
+      [&] { return election_->Renew(token, deadline - sent); });
   if (state.ok()) {
     MutexLock lock(&mu_);
     if (!state->done) {
@@ -377,18 +389,18 @@ absl::Time LeaderElector::Renew() {
 
 absl::Time LeaderElector::Look() {
   const absl::Time sent = clock_->TimeNow();
-  Observe(internal::CatchAsStatus([this] { return lease_.Look(); }));
+  Observe(internal::CatchAsStatus([this] { return election_->Look(); }));
   return sent + Jittered(options_.retry_period);
 }
 
 void LeaderElector::Release(int64_t token) {
   if (!options_.release_on_stop) return;
-  const absl::StatusOr<LeaderLease::State> state = internal::CatchAsStatus(
-      [&] { return lease_.Release(token, TimeForRequests()); });
+  const absl::StatusOr<Election::State> state = internal::CatchAsStatus(
+      [&] { return election_->Release(token, TimeForRequests()); });
   Observe(state);
 }
 
-void LeaderElector::Observe(const absl::StatusOr<LeaderLease::State>& state) {
+void LeaderElector::Observe(const absl::StatusOr<Election::State>& state) {
   {
     MutexLock lock(&mu_);
     error_ = state.status();
@@ -396,11 +408,6 @@ void LeaderElector::Observe(const absl::StatusOr<LeaderLease::State>& state) {
       leader_ = state->holder;
       succeeded_at_ = clock_->TimeNow();
     }
-  }
-  if (state.ok() && lease_.connections() != connections_) {
-    // What broke the old connection need not have broken the listener's.
-    if (connections_ != 0) listener_.ConnectAgain();
-    connections_ = lease_.connections();
   }
   if (!state.ok()) {
     outage_.Lasts(state.status());
@@ -440,19 +447,6 @@ bool LeaderElector::EndTerm(bool* failed) {
   log_.Info([&] { return absl::StrCat("ended the term with token ", token); });
   term_ = Term::kNone;
   return goes_on;
-}
-
-void LeaderElector::Listen() {
-  listener_.Run([this] { WakeToTry(); },
-                [this](const absl::Status& error) {
-                  errors_.Write(
-                      [this] {
-                        return absl::StrCat(
-                            "cannot hear of releases; ",
-                            internal::NeededRights(options_.name));
-                      },
-                      error);
-                });
 }
 
 void LeaderElector::CallBack() {

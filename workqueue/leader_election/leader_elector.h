@@ -22,12 +22,10 @@
 #include "workqueue/base/worker_pool.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/parker.h"
-#include "workqueue/leader_election/internal/leader_lease.h"
-#include "workqueue/leader_election/internal/leader_listener.h"
+#include "workqueue/leader_election/election.h"
 #include "workqueue/log_sink.h"
 #include "workqueue/metrics.h"
 #include "workqueue/redis/redis_options.h"
-#include "workqueue/redis/wake_fd.h"
 
 namespace workqueue {
 
@@ -157,6 +155,12 @@ struct LeaderElectorOptions {
   // server's, to the nanosecond. The clock must read less than 100 days after
   // the Unix epoch, as a `FakeClock` does, and be the same in all electors.
   bool clock_is_the_servers = false;
+
+  // For tests: a `MemoryEngine`, which has the election in the place of a
+  // server. Then `redis.address` must be left as it is, and
+  // `clock_is_the_servers` means nothing. Is used by `Create()` only. Null
+  // means a server.
+  internal::ElectionSource* engine = nullptr;
 };
 
 // LeaderElector
@@ -221,8 +225,8 @@ struct LeaderElectorOptions {
 class LeaderElector {
  public:
   // Does not connect. Returns an `absl::InvalidArgumentError` that names the
-  // field and its value if the options are wrong, and an `absl::InternalError`
-  // if the metrics provider throws.
+  // field and its value if the options are wrong, or contradict each other, and
+  // an `absl::InternalError` if the metrics provider throws.
   static absl::StatusOr<std::unique_ptr<LeaderElector>> Create(
       LeaderElectorOptions options);
 
@@ -308,7 +312,8 @@ class LeaderElector {
   };
 
   LeaderElector(LeaderElectorOptions options,
-                std::unique_ptr<SettableGaugeMetric> metric);
+                std::unique_ptr<SettableGaugeMetric> metric,
+                std::unique_ptr<internal::Election> election);
 
   // Blocks until no request is made any more. After a while, interrupts the
   // one that is in progress.
@@ -319,7 +324,6 @@ class LeaderElector {
 
   // The functions of the threads.
   void Elect();
-  void Listen();
   void CallBack();
 
   // Tells the metric and the listeners what is the case now.
@@ -333,7 +337,7 @@ class LeaderElector {
   void Release(int64_t token);
 
   // Stores the result of a request and calls `on_new_leader`.
-  void Observe(const absl::StatusOr<internal::LeaderLease::State>& state);
+  void Observe(const absl::StatusOr<internal::Election::State>& state);
 
   // Begins a term, unless its end has come already. Returns whether it has.
   bool BeginTerm(int64_t token, absl::Time deadline);
@@ -380,13 +384,8 @@ class LeaderElector {
   internal::ErrorLog errors_;
   internal::LastingError outage_;
   const std::unique_ptr<SettableGaugeMetric> metric_;  // may be null
-  internal::LeaderListener listener_;
-
-  internal::WakeFd interrupt_;  // of the lease's connection
 
   // Of the thread that makes the requests.
-  internal::LeaderLease lease_;
-  int64_t connections_ = 0;  // of the lease, that the listener has followed
   std::minstd_rand random_;
   std::string reported_;  // the leader that `on_new_leader` was told last
 
@@ -423,6 +422,9 @@ class LeaderElector {
   // Held while threads are started and joined.
   absl::Mutex threads_mu_ ABSL_ACQUIRED_BEFORE(mu_);
   internal::WorkerPool threads_ ABSL_GUARDED_BY(threads_mu_);
+
+  // Is destroyed first, as it may still call this elector.
+  const std::unique_ptr<internal::Election> election_;
 };
 
 }  // namespace workqueue

@@ -253,6 +253,15 @@ std::vector<std::string> AddressesOf(const RedisOptions& options) {
   return absl::StrSplit(options.address, ',');
 }
 
+absl::Status CheckOneStore(bool has_engine, const RedisOptions& options) {
+  if (!has_engine || options.address == RedisOptions().address) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("engine is given, and redis.address is \"", options.address,
+                   "\"; only one of them can be"));
+}
+
 absl::StatusOr<RedisOptions> PlainRedisOptions(RedisOptions options) {
   absl::Status status = ParseAddress(&options);
   if (!status.ok()) return status;

@@ -22,6 +22,10 @@ namespace workqueue::internal {
 // error shows a password.
 absl::StatusOr<RedisOptions> PlainRedisOptions(RedisOptions options);
 
+// Returns an `absl::InvalidArgumentError` if plain `options` name a server,
+// although an engine for tests takes its place.
+absl::Status CheckOneStore(bool has_engine, const RedisOptions& options);
+
 // The addresses that plain `options` name: "host:port", or the path of a
 // socket.
 std::vector<std::string> AddressesOf(const RedisOptions& options);

@@ -110,8 +110,8 @@ struct SharedQueueOptionsBase {
   bool clock_is_the_servers = false;
 
   // For tests: a `MemoryEngine`, which has the queue in the place of a server.
-  // Then `redis` and `clock_is_the_servers` mean nothing. Is used by `Create()`
-  // only. Null means a server.
+  // Then `redis.address` must be left as it is, and `clock_is_the_servers`
+  // means nothing. Is used by `Create()` only. Null means a server.
   internal::EngineSource* engine = nullptr;
 };
 

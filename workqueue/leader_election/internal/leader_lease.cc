@@ -4,7 +4,9 @@
 #include "workqueue/leader_election/internal/leader_lease.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -15,6 +17,7 @@
 #include "absl/time/time.h"
 #include "hiredis/hiredis.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/leader_election/internal/leader_listener.h"
 #include "workqueue/leader_election/internal/leader_script.h"
 #include "workqueue/redis/redis_connection.h"
 #include "workqueue/redis/redis_options.h"
@@ -31,7 +34,9 @@ absl::Status Named(const absl::Status& status, absl::string_view election,
   std::string message = absl::StrCat(LeaderKey(election), " at ", address, ": ",
                                      status.message());
   if (absl::IsPermissionDenied(status)) {
-    absl::StrAppend(&message, "; ", NeededRights(election));
+    absl::StrAppend(&message, "; the user needs the keys ~{", election,
+                    "}:*, the channels &{", election,
+                    "}:*, and the commands that docs/guide.md names");
   }
   return absl::Status(status.code(), message);
 }
@@ -43,15 +48,9 @@ std::string LeaderKey(absl::string_view election) {
   return absl::StrCat("{", election, "}:workqueue:leader");
 }
 
-std::string NeededRights(absl::string_view election) {
-  return absl::StrCat("the user needs the keys ~{", election,
-                      "}:*, the channels &{", election,
-                      "}:*, and the commands that docs/guide.md names");
-}
-
 LeaderLease::LeaderLease(Options options)
     : redis_(std::move(options.redis)),
-      election_(std::move(options.election)),
+      election_(std::move(options.name)),
       key_(LeaderKey(election_)),
       identity_(std::move(options.identity)),
       owner_(NewUniqueText()),
@@ -59,7 +58,24 @@ LeaderLease::LeaderLease(Options options)
       clock_(options.clock),
       ticks_(clock_ != nullptr ? absl::Nanoseconds(1) : absl::Microseconds(1)),
       duration_(ticks_.From(options.duration)),
-      connector_(redis_, options.interrupt) {}
+      connector_(redis_, &interrupt_),
+      listener_(redis_, key_) {}
+
+LeaderLease::~LeaderLease() {
+  listener_.Stop();
+  listening_.Join();
+}
+
+absl::Status LeaderLease::Listen(
+    std::function<void()> heard,
+    std::function<void(const absl::Status&)> denied) {
+  return listening_.Start(
+      1, [this, heard = std::move(heard), denied = std::move(denied)](size_t) {
+        listener_.Run(heard, [&](const absl::Status& status) {
+          denied(Named(status, election_, redis_.address));
+        });
+      });
+}
 
 bool LeaderLease::CanLast(absl::Duration duration) {
   return Ticks(absl::Microseconds(1)).From(duration) != kForever;
@@ -72,8 +88,14 @@ absl::StatusOr<LeaderLease::State> LeaderLease::Call(absl::string_view mode,
   absl::StatusOr<RedisReply> reply = Evaluate(mode, token, deadline);
   if (!reply.ok()) return Named(reply.status(), election_, redis_.address);
   absl::StatusOr<State> state = Parse(**reply);
-  // What follows may be out of step.
-  if (!state.ok()) connector_.connection()->Break(state.status().message());
+  if (!state.ok()) {
+    // What follows may be out of step.
+    connector_.connection()->Break(state.status().message());
+  } else if (followed_ != connections_) {
+    // What broke the old connection need not have broken the listener's.
+    if (followed_ != 0) listener_.ConnectAgain();
+    followed_ = connections_;
+  }
   return state;
 }
 

@@ -5,14 +5,17 @@
 #define WORKQUEUE_LEADER_ELECTION_INTERNAL_LEADER_LEASE_H_
 
 #include <cstdint>
-#include <memory>
+#include <functional>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "workqueue/base/worker_pool.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/leader_election/election.h"
+#include "workqueue/leader_election/internal/leader_listener.h"
 #include "workqueue/redis/redis_connection.h"
 #include "workqueue/redis/redis_connector.h"
 #include "workqueue/redis/redis_options.h"
@@ -25,41 +28,21 @@ namespace workqueue::internal {
 // same name.
 std::string LeaderKey(absl::string_view election);
 
-// Returns a text that names the rights that a user of the server needs.
-std::string NeededRights(absl::string_view election);
-
 // LeaderLease
 //
-// The lease of an election, as one elector sees it in the server. Each call is
-// one request, on a connection that is made again when it breaks. A call that
-// fails may have taken effect, and can be repeated. Its error is
+// An election in a server of Valkey or Redis. Each call is one request, on a
+// connection that is made again when it breaks. Its error is
 // `absl::FailedPreconditionError` if the layout in the server is another one.
-//
-// Thread-compatible.
-class LeaderLease {
+class LeaderLease final : public Election {
  public:
-  struct Options {
-    std::string election;
+  struct Options : ElectionOptions {
     RedisOptions redis;
-    std::string identity;
-    absl::Duration duration;
-    // How long a call may take, on the machine's clock.
-    absl::Duration timeout;
     // Tells the time instead of the server; may be null.
     Clock* clock = nullptr;
-    // While it is set, a call that would block fails. May be null; must outlive
-    // the lease.
-    const WakeFd* interrupt = nullptr;
-  };
-
-  struct State {
-    bool done = false;         // whether the call has done what it says
-    int64_t token = 0;         // of the latest holder
-    std::string holder;        // empty if nobody has the lease
-    absl::Duration remaining;  // until the lease ends
   };
 
   explicit LeaderLease(Options options);
+  ~LeaderLease() override;
 
   LeaderLease(const LeaderLease&) = delete;
   LeaderLease& operator=(const LeaderLease&) = delete;
@@ -67,26 +50,21 @@ class LeaderLease {
   // Whether the server can count `duration`.
   static bool CanLast(absl::Duration duration);
 
-  // Acquires the lease if nobody else has it. The token is a new one.
-  absl::StatusOr<State> Take() { return Call("take", 0, timeout_); }
-
-  // Renews the lease if this elector has it, with this token. Takes `timeout`
-  // at most, on the machine's clock; so does `Release()`.
-  absl::StatusOr<State> Renew(int64_t token, absl::Duration timeout) {
+  absl::StatusOr<State> Take() override { return Call("take", 0, timeout_); }
+  absl::StatusOr<State> Renew(int64_t token, absl::Duration timeout) override {
     return Call("renew", token, timeout);
   }
-
-  // Changes nothing.
-  absl::StatusOr<State> Look() { return Call("look", 0, timeout_); }
-
-  // Ends the lease if this elector has it, with this token, and tells the
-  // others.
-  absl::StatusOr<State> Release(int64_t token, absl::Duration timeout) {
+  absl::StatusOr<State> Look() override { return Call("look", 0, timeout_); }
+  absl::StatusOr<State> Release(int64_t token,
+                                absl::Duration timeout) override {
     return Call("release", token, timeout);
   }
 
-  // How many connections have been made so far.
-  int64_t connections() const { return connections_; }
+  void Interrupt() override { interrupt_.Set(); }
+
+  absl::Status Listen(std::function<void()> heard,
+                      std::function<void(const absl::Status&)> denied) override;
+  void StopListening() override { listener_.Stop(); }
 
  private:
   absl::StatusOr<State> Call(absl::string_view mode, int64_t token,
@@ -104,8 +82,12 @@ class LeaderLease {
   Clock* const clock_;
   const Ticks ticks_;
   const int64_t duration_;  // in ticks
+  WakeFd interrupt_;
   RedisConnector connector_;
-  int64_t connections_ = 0;
+  int64_t connections_ = 0;  // so far
+  int64_t followed_ = 0;     // of these, by the listener
+  LeaderListener listener_;
+  WorkerPool listening_;  // one thread
 };
 
 }  // namespace workqueue::internal

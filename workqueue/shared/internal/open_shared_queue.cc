@@ -168,6 +168,8 @@ absl::StatusOr<std::unique_ptr<SharedQueueParts>> OpenSharedQueue(
   if (!status.ok()) return status;
   auto redis = PlainRedisOptions(std::move(options.redis));
   if (!redis.ok()) return redis.status();
+  status = CheckOneStore(options.engine != nullptr, *redis);
+  if (!status.ok()) return status;
   options.redis = *std::move(redis);
   auto parts = std::make_unique<SharedQueueParts>();
   parts->max_retry = *std::max_element(options.retry_schedule.begin(),

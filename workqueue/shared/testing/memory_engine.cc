@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -21,17 +22,21 @@
 #include "absl/time/time.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/leader_election/election.h"
 #include "workqueue/shared/internal/engine.h"
+#include "workqueue/shared/testing/internal/memory_election.h"
 #include "workqueue/shared/testing/internal/memory_queue.h"
 #include "workqueue/timer/waiting_loop.h"
 
 namespace workqueue {
 
+using internal::Election;
 using internal::EngineListener;
 using internal::EngineReply;
 using internal::EngineRequest;
 using internal::EngineSnapshot;
 using internal::EngineSnapshotRequest;
+using internal::MemoryElection;
 using internal::MemoryQueue;
 using internal::MutexLock;
 
@@ -47,6 +52,15 @@ class MemoryEngine::State {
     WaitingLoop* const loop;
     std::string id;  // empty: not connected
     std::vector<MemoryQueue::Message> messages;
+  };
+
+  // An elector.
+  struct Elector {
+    const std::string election;
+    const MemoryElection::Elector elector;
+    bool interrupted = false;  // A call that would block fails.
+    std::function<void()> heard = {};
+    bool hears = true;  // whether it is connected
   };
 
   explicit State(Clock* clock) : clock_(OrRealClock(clock)) {}
@@ -68,6 +82,14 @@ class MemoryEngine::State {
   void StopListening(Connection* connection);
   std::vector<MemoryQueue::Message> TakeMessages(Connection* connection);
 
+  // The calls of an elector.
+  int64_t NewNumber();
+  absl::StatusOr<Election::State> Elect(MemoryElection::Call call,
+                                        const Elector& elector, int64_t token);
+  void Interrupt(Elector* elector);
+  void ListenToReleases(Elector* elector, std::function<void()> heard);
+  void StopListeningToReleases(Elector* elector);
+
  private:
   struct Queue {
     size_t partitions;
@@ -78,11 +100,15 @@ class MemoryEngine::State {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Waits until a request has arrived, or until the answer has. Returns an
   // error if that does not happen.
-  absl::Status AwaitRequest(const std::string& client_name)
+  absl::Status AwaitRequest(const std::string& client_name,
+                            const bool* interrupted = nullptr)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  absl::Status AwaitAnswer(const std::string& client_name)
+  absl::Status AwaitAnswer(const std::string& client_name,
+                           const bool* interrupted = nullptr)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void Sleep(absl::Duration d) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Returns whether it was interrupted.
+  bool Sleep(absl::Duration d, const bool* interrupted)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   absl::StatusOr<MemoryQueue*> Find(const std::string& name, size_t partitions)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -105,6 +131,8 @@ class MemoryEngine::State {
   int64_t last_id_ ABSL_GUARDED_BY(mu_) = 0;
   std::map<std::string, Queue> queues_ ABSL_GUARDED_BY(mu_);
   std::set<Connection*> connections_ ABSL_GUARDED_BY(mu_);
+  std::map<std::string, MemoryElection> elections_ ABSL_GUARDED_BY(mu_);
+  std::set<Elector*> electors_ ABSL_GUARDED_BY(mu_);  // that listen
 };
 
 auto MemoryEngine::State::FaultsOf(const std::string& client_name) const
@@ -128,30 +156,48 @@ void MemoryEngine::State::SetFaults(const Faults& faults,
     if (away && !it->id.empty()) Disconnect(it);
     if (!away && it->id.empty()) Connect(it);
   }
+  for (Elector* it : electors_) {
+    const bool hears = !FaultsOf(it->elector.identity).away;
+    if (hears && !it->hears) it->heard();
+    it->hears = hears;
+  }
 }
 
 void MemoryEngine::State::Restart(bool keeps_data) {
   MutexLock lock(&mu_);
   ++run_;
-  if (!keeps_data) queues_.clear();
+  if (!keeps_data) {
+    queues_.clear();
+    elections_.clear();
+  }
   for (Connection* it : connections_) {
     if (it->id.empty()) continue;
     Disconnect(it);
     Connect(it);
   }
+  for (const Elector* it : electors_) {
+    if (it->hears) it->heard();
+  }
 }
 
-void MemoryEngine::State::Sleep(absl::Duration d) {
-  if (d <= absl::ZeroDuration()) return;
-  const auto changed =
-      [this, before = changes_]()
-          ABSL_NO_THREAD_SAFETY_ANALYSIS { return changes_ != before; };
-  clock_->AwaitWithDeadline(&mu_, absl::Condition(&changed),
+bool MemoryEngine::State::Sleep(absl::Duration d, const bool* interrupted) {
+  if (d <= absl::ZeroDuration()) return false;
+  const auto is_interrupted = [interrupted] {
+    return interrupted != nullptr && *interrupted;
+  };
+  const auto ends = [&, before = changes_]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return changes_ != before || is_interrupted();
+  };
+  clock_->AwaitWithDeadline(&mu_, absl::Condition(&ends),
                             clock_->TimeNow() + d);
+  return is_interrupted();
 }
 
-absl::Status MemoryEngine::State::AwaitRequest(const std::string& client_name) {
-  Sleep(FaultsOf(client_name).request_delay);
+absl::Status MemoryEngine::State::AwaitRequest(const std::string& client_name,
+                                               const bool* interrupted) {
+  if (Sleep(FaultsOf(client_name).request_delay, interrupted)) {
+    return absl::UnavailableError("the request was interrupted");
+  }
   const Faults& faults = FaultsOf(client_name);
   if (faults.away) return absl::UnavailableError("the engine is away");
   if (faults.loses_requests) {
@@ -160,10 +206,11 @@ absl::Status MemoryEngine::State::AwaitRequest(const std::string& client_name) {
   return absl::OkStatus();
 }
 
-absl::Status MemoryEngine::State::AwaitAnswer(const std::string& client_name) {
-  Sleep(FaultsOf(client_name).answer_delay);
+absl::Status MemoryEngine::State::AwaitAnswer(const std::string& client_name,
+                                              const bool* interrupted) {
+  const bool ended = Sleep(FaultsOf(client_name).answer_delay, interrupted);
   const Faults& faults = FaultsOf(client_name);
-  if (faults.away || faults.loses_answers) {
+  if (ended || faults.away || faults.loses_answers) {
     return absl::UnknownError("the engine's answer is lost");
   }
   return absl::OkStatus();
@@ -200,11 +247,6 @@ bool MemoryEngine::State::Send(const std::string& queue, const std::string& id,
 absl::StatusOr<EngineReply> MemoryEngine::State::Apply(
     const std::string& queue, size_t partitions, const EngineRequest& request) {
   MutexLock lock(&mu_);
-  for (const internal::EngineOperation& operation : request.operations) {
-    if (operation.code == internal::EngineOperation::kSetGroups) {
-      return absl::UnimplementedError("fair is given; a MemoryEngine has none");
-    }
-  }
   absl::Status status = AwaitRequest(request.client_name);
   if (!status.ok()) return status;
   auto found = Find(queue, partitions);
@@ -266,6 +308,47 @@ std::vector<MemoryQueue::Message> MemoryEngine::State::TakeMessages(
   return std::exchange(connection->messages, {});
 }
 
+int64_t MemoryEngine::State::NewNumber() {
+  MutexLock lock(&mu_);
+  return ++last_id_;
+}
+
+absl::StatusOr<Election::State> MemoryEngine::State::Elect(
+    MemoryElection::Call call, const Elector& elector, int64_t token) {
+  MutexLock lock(&mu_);
+  const std::string& process = elector.elector.identity;
+  absl::Status status = AwaitRequest(process, &elector.interrupted);
+  if (!status.ok()) return status;
+  const Election::State state =
+      elections_[elector.election].Do(call, elector.elector, token, Now());
+  if (call == MemoryElection::Call::kRelease && state.done) {
+    for (const Elector* it : electors_) {
+      if (it->election == elector.election && it->hears) it->heard();
+    }
+  }
+  status = AwaitAnswer(process, &elector.interrupted);
+  if (!status.ok()) return status;
+  return state;
+}
+
+void MemoryEngine::State::Interrupt(Elector* elector) {
+  MutexLock lock(&mu_);
+  elector->interrupted = true;
+}
+
+void MemoryEngine::State::ListenToReleases(Elector* elector,
+                                           std::function<void()> heard) {
+  MutexLock lock(&mu_);
+  elector->heard = std::move(heard);
+  elector->hears = !FaultsOf(elector->elector.identity).away;
+  electors_.insert(elector);
+}
+
+void MemoryEngine::State::StopListeningToReleases(Elector* elector) {
+  MutexLock lock(&mu_);
+  electors_.erase(elector);
+}
+
 // The engine as one client of a queue sees it.
 class MemoryEngine::Client final : public internal::Engine,
                                    private WaitingLoop::Client {
@@ -318,6 +401,48 @@ class MemoryEngine::Client final : public internal::Engine,
   State::Connection connection_;
 };
 
+// The engine as one elector sees it.
+class MemoryEngine::ElectionClient final : public Election {
+ public:
+  ElectionClient(std::shared_ptr<MemoryEngine::State> state,
+                 const internal::ElectionOptions& options)
+      : state_(std::move(state)),
+        elector_{options.name,
+                 {state_->NewNumber(), options.identity,
+                  absl::ToInt64Nanoseconds(options.duration)}} {}
+
+  ~ElectionClient() override { StopListening(); }
+
+  absl::StatusOr<State> Take() override {
+    return state_->Elect(MemoryElection::Call::kTake, elector_, 0);
+  }
+  absl::StatusOr<State> Renew(int64_t token,
+                              absl::Duration /*timeout*/) override {
+    return state_->Elect(MemoryElection::Call::kRenew, elector_, token);
+  }
+  absl::StatusOr<State> Look() override {
+    return state_->Elect(MemoryElection::Call::kLook, elector_, 0);
+  }
+  absl::StatusOr<State> Release(int64_t token,
+                                absl::Duration /*timeout*/) override {
+    return state_->Elect(MemoryElection::Call::kRelease, elector_, token);
+  }
+
+  void Interrupt() override { state_->Interrupt(&elector_); }
+
+  absl::Status Listen(
+      std::function<void()> heard,
+      std::function<void(const absl::Status&)> /*denied*/) override {
+    state_->ListenToReleases(&elector_, std::move(heard));
+    return absl::OkStatus();
+  }
+  void StopListening() override { state_->StopListeningToReleases(&elector_); }
+
+ private:
+  const std::shared_ptr<MemoryEngine::State> state_;
+  MemoryEngine::State::Elector elector_;
+};
+
 MemoryEngine::MemoryEngine(Clock* clock)
     : state_(std::make_shared<State>(clock)) {}
 
@@ -336,6 +461,11 @@ std::unique_ptr<internal::Engine> MemoryEngine::NewEngine(
     const std::string& name, size_t partitions,
     const std::string& client_name) {
   return std::make_unique<Client>(state_, name, partitions, client_name);
+}
+
+std::unique_ptr<Election> MemoryEngine::NewElection(
+    const internal::ElectionOptions& options) {
+  return std::make_unique<ElectionClient>(state_, options);
 }
 
 }  // namespace workqueue

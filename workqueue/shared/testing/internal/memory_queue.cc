@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +17,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "workqueue/shared/internal/engine.h"
+#include "workqueue/shared/testing/internal/memory_groups.h"
 #include "workqueue/version.h"
 
 namespace workqueue::internal {
@@ -22,6 +25,8 @@ namespace {
 
 // A client that has been silent for so many times its presence is forgotten.
 constexpr int64_t kPresences = 10;
+
+constexpr int64_t kFirst = std::numeric_limits<int64_t>::min();
 
 bool Adds(EngineOperation::Code code) {
   return code == EngineOperation::kAdd || code == EngineOperation::kAddAfter ||
@@ -35,18 +40,30 @@ int64_t ToNumber(absl::string_view text) {
   return absl::SimpleAtoi(text, &number) ? number : kForever;
 }
 
+// Kind, weight and group, if an operation that adds tells them.
+std::vector<std::string> GroupParts(const std::string& text) {
+  if (text.empty()) return {};
+  return absl::StrSplit(text, absl::MaxSplits(' ', 2));
+}
+
 }  // namespace
 
 class MemoryQueue::Change {
  public:
   Change(MemoryQueue* queue, std::string item)
-      : queue_(*queue), item_(std::move(item)), entry_(queue->items_[item_]) {
+      : queue_(*queue),
+        item_(std::move(item)),
+        entry_(queue->items_[item_]),
+        was_(queue->WhereIs(entry_)) {
     queue_.ForEachPlace(item_, entry_, [](Places* places, Place place) {
       places->erase(place);
     });
   }
 
   ~Change() {
+    if (queue_.groups_) {
+      queue_.groups_->Move(item_, was_, queue_.WhereIs(entry_));
+    }
     if (entry_.state == State::kIdle && entry_.failures == 0 &&
         !entry_.Waits()) {
       queue_.items_.erase(item_);
@@ -68,7 +85,17 @@ class MemoryQueue::Change {
   MemoryQueue& queue_;
   const std::string item_;
   Entry& entry_;
+  const MemoryGroups::Where was_;
 };
+
+MemoryGroups::Where MemoryQueue::WhereIs(const Entry& e) const {
+  using Where = MemoryGroups::Where;
+  if (groups_ && e.state == State::kQueued) {
+    return {Where::kQueued, e.group, e.retry, e.weight, e.priority, e.sequence};
+  }
+  if (e.in_process) return {Where::kInProcess, e.group, *e.in_process};
+  return {};
+}
 
 template <typename F>
 void MemoryQueue::ForEachPlace(const std::string& item, const Entry& e, F f) {
@@ -86,6 +113,7 @@ void MemoryQueue::ForEachPlace(const std::string& item, const Entry& e, F f) {
 void MemoryQueue::Enqueue(Entry& e, int64_t sequence) {
   e.state = State::kQueued;
   e.token = 0;
+  e.in_process.reset();
   e.sequence = sequence;
 }
 
@@ -101,10 +129,11 @@ bool MemoryQueue::UnparkByAdd(Entry& e) {
   return true;
 }
 
-bool MemoryQueue::Add(Entry& e, int64_t priority) {
+bool MemoryQueue::Add(Entry& e, int64_t priority, bool retry) {
   if (!UnparkByAdd(e)) return false;
   if (e.state == State::kIdle || e.state == State::kProcessing) {
     e.priority = priority;
+    e.retry = retry && groups_;
     e.since = now_;
     if (e.state == State::kIdle) {
       Enqueue(e, ++sequence_);
@@ -113,12 +142,16 @@ bool MemoryQueue::Add(Entry& e, int64_t priority) {
     }
     return true;
   }
+  // With groups it is the last item of another lane then.
+  const bool moves = priority > e.priority || (e.retry && !retry);
   e.priority = std::max(e.priority, priority);
+  e.retry = e.retry && retry;
+  if (moves && groups_ && e.state == State::kQueued) e.sequence = ++sequence_;
   return false;
 }
 
-int64_t MemoryQueue::AddNow(Entry& e, int64_t priority) {
-  return Add(e, priority) ? kAdded : kTrue;
+int64_t MemoryQueue::AddNow(Entry& e, int64_t priority, bool retry) {
+  return Add(e, priority, retry) ? kAdded : kTrue;
 }
 
 void MemoryQueue::StopWaiting(Entry& e) {
@@ -126,12 +159,15 @@ void MemoryQueue::StopWaiting(Entry& e) {
   e.due_priority = 0;
 }
 
-void MemoryQueue::Wait(Entry& e, int64_t due, int64_t priority, bool moves) {
+void MemoryQueue::Wait(Entry& e, int64_t due, int64_t priority, bool retry,
+                       bool moves) {
   if (e.Waits()) {
     e.due_priority = std::max(e.due_priority, priority);
+    e.due_retry = e.due_retry && retry;
     if (!moves && e.due <= due) return;
   } else {
     e.due_priority = priority;
+    e.due_retry = retry && groups_;
   }
   e.due = due;
   e.due_sequence = ++sequence_;
@@ -155,6 +191,7 @@ void MemoryQueue::CountFailure(Entry& e, const std::string& error) {
 void MemoryQueue::StopProcessing(Entry& e) {
   e.state = State::kIdle;
   e.token = 0;
+  e.in_process.reset();
 }
 
 // static
@@ -187,6 +224,9 @@ void MemoryQueue::Park(Entry& e, bool stays, bool added_again) {
 void MemoryQueue::Abandon(Entry& e, int64_t least, const std::string& error,
                           bool fails) {
   const int64_t delay = fails ? RetryDelay(e, least) : least;
+  const bool retry = e.state == State::kDirty
+                         ? e.retry
+                         : fails || e.in_process.value_or(false);
   if (fails) CountFailure(e, error);
   if (fails && limits_.has_value() && IsAtLimit(e, *limits_)) {
     const bool added_again = e.state == State::kDirty;
@@ -195,26 +235,27 @@ void MemoryQueue::Abandon(Entry& e, int64_t least, const std::string& error,
     return;
   }
   if (delay > 0 && shut_down_) {
+    e.in_process.reset();
     e.token = -++token_;
     e.expiry = After(delay);
     return;
   }
   StopProcessing(e);
   if (delay > 0) {
-    Wait(e, After(delay), e.priority, false);
+    Wait(e, After(delay), e.priority, retry, false);
   } else {
-    Add(e, e.priority);
+    Add(e, e.priority, retry);
   }
 }
 
 void MemoryQueue::AddAgain(Entry& e, int64_t delay, int64_t priority,
-                           bool added_again) {
+                           bool retry, bool added_again) {
   if (added_again) {
     Enqueue(e, ++sequence_);
   } else if (!shut_down_ && delay > 0) {
-    Wait(e, After(delay), priority, false);
+    Wait(e, After(delay), priority, retry, false);
   } else if (!shut_down_) {
-    Add(e, priority);
+    Add(e, priority, retry);
   }
 }
 
@@ -231,7 +272,7 @@ int64_t MemoryQueue::Fail(Entry& e, const EngineOperation& operation) {
   if (parks) {
     Park(e, limits->stays, added_again);
   } else {
-    AddAgain(e, delay, limits->priority, added_again);
+    AddAgain(e, delay, limits->priority, /*retry=*/true, added_again);
   }
   return 2 * failures + (parks ? 1 : 0);
 }
@@ -245,6 +286,33 @@ int64_t MemoryQueue::ShutDown(bool at_once) {
   if (at_once) ++*shutdowns_;
   send_("", [n = *shutdowns_](EngineListener* to) { to->OnShutDown(n); });
   return *shutdowns_;
+}
+
+int64_t MemoryQueue::Oldest() const {
+  int64_t since = now_;
+  auto first = ready_.begin();  // of each priority
+  while (first != ready_.end()) {
+    since = std::min(since, items_.at(std::get<std::string>(*first)).since);
+    first = ready_.lower_bound({std::get<0>(*first) + 1, kFirst, ""});
+  }
+  return now_ - since;
+}
+
+int64_t MemoryQueue::SetGroups(int64_t of_group, int64_t of_retries) {
+  if (!groups_ && !ready_.empty()) return kFalse;
+  if (!groups_) groups_.emplace();
+  groups_->SetBounds(of_group, of_retries);
+  return kTrue;
+}
+
+bool MemoryQueue::Classify(Entry& e, const std::string& text) const {
+  const std::vector<std::string> parts = GroupParts(text);
+  if (!groups_ || parts.size() != 3) return false;
+  if (e.state != State::kQueued && !e.in_process) {
+    e.weight = ToNumber(parts[1]);
+    e.group = parts[2];
+  }
+  return parts[0] == "1";
 }
 
 int64_t MemoryQueue::Do(const EngineOperation& operation) {
@@ -264,32 +332,38 @@ int64_t MemoryQueue::Do(const EngineOperation& operation) {
     shut_down_ = false;
     return kTrue;
   }
-  if (operation.code == Operation::kOldest) {
-    int64_t since = now_;
-    for (const Place& place : ready_) {
-      since = std::min(since, items_.at(std::get<std::string>(place)).since);
-    }
-    return now_ - since;
+  if (operation.code == Operation::kOldest) return Oldest();
+  if (operation.code == Operation::kSetGroups) return SetGroups(x, y);
+  if (operation.code == Operation::kRepair) {
+    if (groups_) groups_->Repair();
+    return 0;  // Nothing else is ever out of line.
+  }
+  if (shut_down_ && Adds(operation.code) &&
+      operation.code != Operation::kAddRateLimited) {
+    return kFalse;
   }
   const Change change(this, operation.item);
   Entry& e = *change;
+  const bool adds =
+      Adds(operation.code) && operation.code != Operation::kUnpark;
+  const bool retry = adds && Classify(e, operation.text);
   const bool is_leased = x > 0 && e.token == x;  // if `x` is a token
   switch (operation.code) {
     case Operation::kAdd:
-      return shut_down_ ? kFalse : AddNow(e, x);
+      return AddNow(e, x, retry);
     case Operation::kAddAfter:
-      if (shut_down_) return kFalse;
-      if (x <= 0) return AddNow(e, y);
-      Wait(e, After(x), y, false);
+      if (x <= 0) return AddNow(e, y, retry);
+      Wait(e, After(x), y, retry, false);
       return kTrue;
-    case Operation::kReschedule:
-      if (shut_down_) return kFalse;
+    case Operation::kReschedule: {
+      const bool same = e.Waits() ? e.due_retry : retry;
       if (x > 0) {
-        Wait(e, After(x), 0, true);
+        Wait(e, After(x), 0, same, true);
         return kTrue;
       }
       StopWaiting(e);
-      return AddNow(e, 0);
+      return AddNow(e, 0, same);
+    }
     case Operation::kCancelDelayed:
       if (!e.Waits()) return kFalse;
       StopWaiting(e);
@@ -300,8 +374,8 @@ int64_t MemoryQueue::Do(const EngineOperation& operation) {
       if (z >= 0) delay = std::min(delay, z);
       CountFailure(e, "");
       if (shut_down_) return kFalse;
-      if (delay <= 0) return AddNow(e, y);
-      Wait(e, After(delay), y, false);
+      if (delay <= 0) return AddNow(e, y, /*retry=*/true);
+      Wait(e, After(delay), y, /*retry=*/true, false);
       return kTrue;
     }
     case Operation::kForget:
@@ -320,6 +394,8 @@ int64_t MemoryQueue::Do(const EngineOperation& operation) {
       return kTrue;
     case Operation::kGiveBack:
       if (!is_leased) return kFalse;
+      e.retry = e.in_process.value_or(false) &&
+                (e.state == State::kProcessing || e.retry);
       e.priority = e.state == State::kDirty ? std::max(e.priority, y) : y;
       Enqueue(e, --front_);
       return kTrue;
@@ -333,20 +409,20 @@ int64_t MemoryQueue::Do(const EngineOperation& operation) {
       if (!is_leased) return kFalse;
       const bool added_again = e.state == State::kDirty;
       StopProcessing(e);
-      AddAgain(e, y, z, added_again);
+      AddAgain(e, y, z, /*retry=*/false, added_again);
       return kTrue;
     }
     case Operation::kUnpark:
-      if (!e.IsParked() || shut_down_) return kFalse;
+      if (!e.IsParked()) return kFalse;
       Forget(e);
-      Add(e, e.priority);
+      Add(e, e.priority, /*retry=*/false);
       return kTrue;
     case Operation::kRenew:
       if (!is_leased) return kFalse;
       e.expiry = After(request_->lease);
       return kTrue;
-    default:  // There is nothing to repair.
-      return 0;
+    default:
+      return kFalse;
   }
 }
 
@@ -373,13 +449,13 @@ void MemoryQueue::DoWhatIsDue(EngineReply* reply) {
     const Change e(this, std::get<std::string>(*waiting_.begin()));
     const int64_t priority = e->due_priority;
     StopWaiting(*e);
-    if (Add(*e, priority)) ++reply->came_due;
+    if (Add(*e, priority, e->due_retry)) ++reply->came_due;
   }
   while (now_ >= grace_ && is_due(leases_)) {
     const Change e(this, std::get<std::string>(*leases_.begin()));
     if (e->token < 0) {
       StopProcessing(*e);
-      Add(*e, e->priority);
+      Add(*e, e->priority, /*retry=*/true);
     } else {
       Abandon(*e, 0, "UNAVAILABLE: the lease expired", true);
       ++reply->expired;
@@ -387,10 +463,22 @@ void MemoryQueue::DoWhatIsDue(EngineReply* reply) {
   }
 }
 
+std::optional<std::string> MemoryQueue::Next() {
+  if (groups_) return groups_->Next();
+  if (ready_.empty()) return std::nullopt;
+  return std::get<std::string>(*ready_.begin());
+}
+
+bool MemoryQueue::MayHaveNext() const {
+  return groups_ ? groups_->MayHaveNext() : !ready_.empty();
+}
+
 template <typename F>
 void MemoryQueue::HandOut(int64_t n, const std::string& holder, F receive) {
-  for (; n > 0 && !ready_.empty(); --n) {
-    const Change e(this, std::get<std::string>(*ready_.begin()));
+  for (; n > 0; --n) {
+    std::optional<std::string> next = Next();
+    if (!next) return;
+    const Change e(this, *std::move(next));
     ++token_;
     if (!receive(HandedOut{e.item(), token_, e->priority, now_ - e->since,
                            e->failures})) {
@@ -401,26 +489,29 @@ void MemoryQueue::HandOut(int64_t n, const std::string& holder, F receive) {
     e->began = now_;
     e->expiry = After(request_->lease);
     e->holder = holder;
+    if (groups_) e->in_process = e->retry;
   }
 }
 
 void MemoryQueue::Push() {
   // All that waits is served, until there are no more items.
-  while (!ready_.empty() && !waiters_.empty() &&
+  while (MayHaveNext() && !waiters_.empty() &&
          waiters_.front() != request_->client) {
     const std::string id = waiters_.front();
     waiters_.pop_front();
     Client& client = clients_[id];
-    bool heard = false;
-    if (now_ < client.valid) {
+    bool listens = now_ < client.valid;
+    if (listens) {
       HandOut(1, client.name, [&](HandedOut item) {
-        return heard = send_(id, [item, now = now_](EngineListener* to) {
-                 to->OnPush(item, now);
-               });
+        listens = send_(id, [item, now = now_](EngineListener* to) {
+          to->OnPush(item, now);
+        });
+        client.wanted -= listens ? 1 : 0;
+        client.pushed += listens ? 1 : 0;
+        return listens;
       });
     }
-    client.wanted = heard ? client.wanted - 1 : 0;
-    client.pushed += heard ? 1 : 0;
+    if (!listens) client.wanted = 0;
     if (client.wanted > 0) waiters_.push_back(id);
   }
 }
@@ -457,6 +548,11 @@ EngineReply MemoryQueue::Apply(const EngineRequest& request, int64_t clock,
   }
   run_ = run;
   ForgetSilentClients();
+  // After a loss of the data, the queue has groups again with the first add.
+  for (const EngineOperation& operation : request.operations) {
+    if (groups_ || !ready_.empty() || !Adds(operation.code)) continue;
+    if (GroupParts(operation.text).size() == 3) groups_.emplace();
+  }
   EngineReply reply;
   DoWhatIsDue(&reply);
   for (const EngineOperation& operation : request.operations) {
@@ -560,6 +656,14 @@ EngineSnapshot MemoryQueue::TakeSnapshot(const EngineSnapshotRequest& request,
     to->time = e.due;
   });
   if (!request.details) return snapshot;
+  if (groups_ && request.item) {
+    const auto found = items_.find(*request.item);
+    if (found != items_.end()) {
+      snapshot.bounds = groups_->BoundsThatHold(WhereIs(found->second));
+    }
+  } else if (groups_ && request.max > 0) {
+    snapshot.bounds = groups_->Bounds();
+  }
   for (auto* const places : {&failing_, &parked_}) {
     list(*places, request.max,
          places == &failing_ ? &snapshot.failing : &snapshot.parked,

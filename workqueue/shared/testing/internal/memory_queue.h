@@ -17,6 +17,7 @@
 
 #include "workqueue/redis/ticks.h"
 #include "workqueue/shared/internal/engine.h"
+#include "workqueue/shared/testing/internal/memory_groups.h"
 
 namespace workqueue::internal {
 
@@ -26,7 +27,8 @@ namespace workqueue::internal {
 // docs/shared-queue.md, as the script in queue_script.cc has them. But a
 // request does all that is due, however much that is.
 //
-// For n items, each operation takes O(log n).
+// For n items, each operation takes O(log n), and with groups as long as
+// `MemoryGroups` says. `kOldest` takes O(log n) for each priority.
 //
 // Thread-compatible.
 class MemoryQueue {
@@ -76,6 +78,14 @@ class MemoryQueue {
     int64_t last_failed = 0;
     std::string error;
     Parking parking = Parking::kNot;
+    // Only in a queue with groups. The kinds: whether it is a retry, will be
+    // one when it is due, and was one when it came into process, if it counts
+    // as in process.
+    std::string group;
+    int64_t weight = 1;
+    bool retry = false;
+    bool due_retry = false;
+    std::optional<bool> in_process;
   };
 
   // When an item that fails is parked, and what else a failure says.
@@ -99,8 +109,11 @@ class MemoryQueue {
     EngineReply last_reply;
   };
 
-  // A change of an item. Takes it out of the sets meanwhile.
+  // A change of an item. Takes it out of the sets meanwhile, and then tells the
+  // groups from where it has come to where.
   class Change;
+
+  MemoryGroups::Where WhereIs(const Entry& e) const;
 
   // Calls `f` with each set that an item is in, and its place there.
   template <typename F>
@@ -111,13 +124,13 @@ class MemoryQueue {
     return ticks == kForever ? kForever : now_ + ticks;
   }
 
-  void Enqueue(Entry& e, int64_t sequence);
+  static void Enqueue(Entry& e, int64_t sequence);
   // Adds the item now. Returns whether it was not there.
-  bool Add(Entry& e, int64_t priority);
+  bool Add(Entry& e, int64_t priority, bool retry);
   // The same, as the result of an operation.
-  int64_t AddNow(Entry& e, int64_t priority);
+  int64_t AddNow(Entry& e, int64_t priority, bool retry);
   void StopWaiting(Entry& e);
-  void Wait(Entry& e, int64_t due, int64_t priority, bool moves);
+  void Wait(Entry& e, int64_t due, int64_t priority, bool retry, bool moves);
   static void Forget(Entry& e);
   // Whether the item takes part in the queue, after an add.
   static bool UnparkByAdd(Entry& e);
@@ -126,16 +139,24 @@ class MemoryQueue {
   void StopProcessing(Entry& e);
   void Abandon(Entry& e, int64_t least, const std::string& error, bool fails);
   // `added_again` tells whether the entry was dirty.
-  void AddAgain(Entry& e, int64_t delay, int64_t priority, bool added_again);
+  void AddAgain(Entry& e, int64_t delay, int64_t priority, bool retry,
+                bool added_again);
   static std::optional<Limits> ParseLimits(const std::string& text);
   bool IsAtLimit(const Entry& e, const Limits& limits) const;
   void Park(Entry& e, bool stays, bool added_again);
   int64_t Fail(Entry& e, const EngineOperation& operation);
   int64_t ShutDown(bool at_once);
+  int64_t Oldest() const;
+  int64_t SetGroups(int64_t of_group, int64_t of_retries);
+  // Returns the kind that an operation tells which adds, and notes the group.
+  bool Classify(Entry& e, const std::string& text) const;
   int64_t Do(const EngineOperation& operation);
 
   void ForgetSilentClients();
   void DoWhatIsDue(EngineReply* reply);
+  // The item to hand out next, and whether there may be one.
+  std::optional<std::string> Next();
+  bool MayHaveNext() const;
   // Hands out up to `n` items to the client of that name, while `receive`
   // returns true.
   template <typename F>
@@ -147,6 +168,7 @@ class MemoryQueue {
   const Send send_;
 
   std::map<std::string, Entry> items_;
+  std::optional<MemoryGroups> groups_;
   Places ready_;    // minus the priority, sequence
   Places waiting_;  // due, sequence
   Places leases_;   // expiry

@@ -1,0 +1,268 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tests what a test can let happen to the electors of a fleet on a
+// `MemoryEngine`. That they behave there as in a server is tested where both
+// are.
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
+#include "gtest/gtest.h"
+#include "workqueue/clock/fake_clock.h"
+#include "workqueue/controller/controller.h"
+#include "workqueue/controller/controller_options.h"
+#include "workqueue/controller/reconcile.h"
+#include "workqueue/leader_election/leader_election_source.h"
+#include "workqueue/leader_election/leader_elector.h"
+#include "workqueue/shared/testing/memory_engine.h"
+
+namespace workqueue::memory_election_test {
+namespace {
+
+using Faults = MemoryEngine::Faults;
+
+constexpr absl::Duration kTick = absl::Nanoseconds(1);
+constexpr absl::Duration kRetryPeriod = absl::Seconds(2);
+constexpr absl::Duration kRenewDeadline = absl::Seconds(10);
+constexpr absl::Duration kLeaseDuration = absl::Seconds(15);
+
+class MemoryElectionTest : public testing::Test {
+ protected:
+  MemoryElectionTest() { cut_off_.away = true; }
+
+  LeaderElectorOptions Options(const std::string& process) {
+    LeaderElectorOptions options;
+    options.name = "pods";
+    options.identity = process;
+    options.clock = &clock_;
+    options.engine = engine_.get();
+    options.retry_period = kRetryPeriod;
+    options.renew_deadline = kRenewDeadline;
+    options.lease_duration = kLeaseDuration;
+    return options;
+  }
+
+  // Returns an elector that has made its first request.
+  std::unique_ptr<LeaderElector> Start(LeaderElectorOptions options) {
+    auto elector = *LeaderElector::Create(std::move(options));
+    EXPECT_TRUE(elector->Start().ok());
+    Deliver();
+    return elector;
+  }
+  std::unique_ptr<LeaderElector> Start(const std::string& process) {
+    return Start(Options(process));
+  }
+
+  void Deliver() { clock_.Step(absl::ZeroDuration()); }
+
+  // Lets `d` pass, in steps in which each request comes in its time.
+  void Pass(absl::Duration d) {
+    for (; d > absl::ZeroDuration(); d -= absl::Milliseconds(500)) {
+      clock_.Step(std::min(d, absl::Milliseconds(500)));
+    }
+  }
+
+  FakeClock clock_;
+  std::unique_ptr<MemoryEngine> engine_ =
+      std::make_unique<MemoryEngine>(&clock_);
+  Faults cut_off_;
+};
+
+TEST_F(MemoryElectionTest, AnotherOneLeadsWhenTheLeaderStops) {
+  const auto a = Start("a");
+  const auto b = Start("b");
+  EXPECT_TRUE(a->IsLeader());
+  const int64_t token = a->token();
+  a->Stop();
+  Deliver();
+  EXPECT_TRUE(b->IsLeader());
+  EXPECT_GT(b->token(), token);
+}
+
+TEST_F(MemoryElectionTest, ALeaderThatIsCutOffIsReplaced) {
+  const auto a = Start("a");
+  const auto b = Start("b");
+  engine_->SetFaults(cut_off_, "a");
+  Pass(kRenewDeadline - kTick);
+  EXPECT_TRUE(a->IsLeader());
+  EXPECT_TRUE(absl::IsUnavailable(a->Healthy()));
+  clock_.Step(kTick);
+  EXPECT_FALSE(a->IsLeader());
+  Pass(kLeaseDuration - kRenewDeadline - kTick);
+  EXPECT_FALSE(b->IsLeader());
+  clock_.Step(kTick);
+  EXPECT_TRUE(b->IsLeader());
+  engine_->SetFaults({}, "a");
+  Pass(1.2 * kRetryPeriod);
+  EXPECT_EQ(a->Leader(), "b");
+}
+
+TEST_F(MemoryElectionTest, AStandbyThatIsCutOffHearsOfNoRelease) {
+  const auto a = Start("a");
+  const auto b = Start("b");
+  engine_->SetFaults(cut_off_, "b");
+  a->Stop();
+  Pass(absl::Minutes(1));
+  EXPECT_FALSE(b->IsLeader());
+  engine_->SetFaults({}, "b");
+  Deliver();
+  EXPECT_TRUE(b->IsLeader()) << "it tries when it is back";
+}
+
+TEST_F(MemoryElectionTest, ARequestIsLost) {
+  Faults loses;
+  loses.loses_requests = true;
+  engine_->SetFaults(loses, "a");
+  const auto a = Start("a");
+  const auto b = Start("b");
+  EXPECT_TRUE(absl::IsUnknown(a->Healthy()));
+  EXPECT_TRUE(b->IsLeader());
+}
+
+TEST_F(MemoryElectionTest, AnAnswerIsLost) {
+  Faults loses;
+  loses.loses_answers = true;
+  engine_->SetFaults(loses, "a");
+  const auto a = Start("a");
+  const auto b = Start("b");
+  EXPECT_TRUE(absl::IsUnknown(a->Healthy()));
+  EXPECT_FALSE(a->IsLeader());
+  EXPECT_FALSE(b->IsLeader());
+  EXPECT_EQ(b->Leader(), "a") << "and it does not know";
+  engine_->SetFaults({});
+  Pass(1.2 * kRetryPeriod);
+  EXPECT_TRUE(a->IsLeader());
+}
+
+TEST_F(MemoryElectionTest, ALeaderWhoseRequestsAreSlowGoesOnInTime) {
+  const auto a = Start("a");
+  const auto b = Start("b");
+  Faults slow;
+  slow.request_delay = absl::Seconds(3);
+  engine_->SetFaults(slow, "a");
+  Pass(absl::Minutes(1));
+  EXPECT_TRUE(a->IsLeader());
+  slow.request_delay = absl::ZeroDuration();
+  slow.answer_delay = absl::InfiniteDuration();
+  engine_->SetFaults(slow, "a");
+  Pass(absl::Minutes(1));
+  EXPECT_FALSE(a->IsLeader());
+  EXPECT_TRUE(b->IsLeader());
+  engine_->SetFaults({});
+}
+
+// It takes 100 ms of the machine, as no request has been answered.
+TEST_F(MemoryElectionTest, AStopEndsARequestThatIsSlow) {
+  Faults slow;
+  slow.request_delay = absl::InfiniteDuration();
+  engine_->SetFaults(slow);
+  const auto a = Start("a");
+  a->Stop();
+  engine_->SetFaults({});
+  EXPECT_TRUE(Start("b")->IsLeader()) << "the request has not arrived";
+}
+
+TEST_F(MemoryElectionTest, AnElectionGoesOnIfTheMemoryIsFull) {
+  Faults full;
+  full.full = true;
+  engine_->SetFaults(full);
+  EXPECT_TRUE(Start("a")->IsLeader());
+}
+
+TEST_F(MemoryElectionTest, ALeaderSurvivesARestart) {
+  const auto a = Start("a");
+  const auto b = Start("b");
+  const int64_t token = a->token();
+  engine_->Restart();
+  Pass(absl::Minutes(1));
+  EXPECT_EQ(a->token(), token);
+}
+
+TEST_F(MemoryElectionTest, AfterALossOfTheDataALeaderIsToldByItsRenewal) {
+  const auto a = Start("a");
+  const auto b = Start("b");
+  clock_.Step(absl::Seconds(1));
+  const int64_t token = a->token();
+  engine_->LoseData();
+  Deliver();
+  EXPECT_TRUE(a->IsLeader());
+  EXPECT_TRUE(b->IsLeader());
+  EXPECT_GT(b->token(), token) << "which a store can tell";
+  Pass(kRetryPeriod);
+  EXPECT_FALSE(a->IsLeader());
+  EXPECT_TRUE(b->IsLeader());
+}
+
+TEST_F(MemoryElectionTest, TheEngineMayBeDestroyedFirst) {
+  const auto a = Start("a");
+  engine_.reset();
+  Pass(absl::Minutes(1));
+  EXPECT_TRUE(a->IsLeader());
+}
+
+TEST_F(MemoryElectionTest, AnElectionIsInOneStore) {
+  LeaderElectorOptions options = Options("a");
+  options.redis.address = "redis://user:secret@localhost:1";
+  EXPECT_EQ(LeaderElector::Create(options).status(),
+            absl::InvalidArgumentError(
+                "engine is given, and redis.address is \"localhost:1\"; only "
+                "one of them can be"));
+}
+
+// Two processes, of which the leader reconciles.
+TEST_F(MemoryElectionTest, AControllerThatIsCutOffIsToldAndAnotherGoesOn) {
+  struct Process {
+    std::unique_ptr<LeaderElector> elector;
+    std::unique_ptr<Controller<std::string>> controller;
+    absl::Notification begun, go_on;
+    bool lost = false;
+    int64_t token = 0;
+  };
+  const auto start = [this](const std::string& name, Process* process) {
+    process->elector = *LeaderElector::Create(Options(name));
+    ControllerOptions<std::string> options;
+    options.name = name;
+    options.clock = &clock_;
+    options.reconcile = [process](const std::string&,
+                                  const ReconcileContext& context) {
+      process->token = context.token;
+      process->begun.Notify();
+      process->go_on.WaitForNotification();
+      process->lost = context.Lost();
+      return absl::OkStatus();
+    };
+    options.sources.push_back(
+        MakeLeaderElectionSource<std::string>(*process->elector));
+    process->controller = *Controller<std::string>::Create(std::move(options));
+    EXPECT_TRUE(process->controller->Start().ok());
+    EXPECT_TRUE(process->elector->Start().ok());
+    Deliver();
+    process->controller->queue().Add("x");
+  };
+  Process a, b;
+  start("a", &a);
+  start("b", &b);
+  a.begun.WaitForNotification();
+  engine_->SetFaults(cut_off_, "a");
+  Pass(kRenewDeadline);
+  a.go_on.Notify();
+  a.controller->AwaitIdle();
+  EXPECT_TRUE(a.lost);
+  EXPECT_FALSE(b.begun.HasBeenNotified());
+  Pass(kLeaseDuration - kRenewDeadline);
+  b.begun.WaitForNotification();
+  EXPECT_GT(b.token, a.token);
+  b.go_on.Notify();
+  b.controller->AwaitIdle();
+  EXPECT_FALSE(b.lost);
+}
+
+}  // namespace
+}  // namespace workqueue::memory_election_test
