@@ -245,6 +245,11 @@ struct SnapshotOptions {
   // How long a queue waits at most for the engine that has its items, on the
   // machine's clock. A queue in memory has no engine.
   absl::Duration timeout = absl::InfiniteDuration();
+
+  // Whether to ask no engine. Then a queue that has its items in one knows only
+  // what the workers of this process have: `processing`, `num_processing_here`
+  // and `lost_here`.
+  bool here_only = false;
 };
 
 }  // namespace workqueue

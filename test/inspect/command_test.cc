@@ -321,6 +321,21 @@ TEST_F(SharedQueuePageTest, SaysSinceWhenItIsUnknown) {
   }
 }
 
+// Its own workers do not need the server.
+TEST_F(SharedQueuePageTest, ShowsInAnOutageWhatIsProcessedHere) {
+  queue_->Add("a");
+  auto lease = queue_->TryAcquire();
+  ASSERT_TRUE(lease.ok());
+  server()->Kill();
+  EXPECT_THAT(Get("text"), HasSubstr("Unknown since "));
+  const NamedInspection object = *registry_->Inspect("pods", 10);
+  ASSERT_FALSE(object.inspection.ok());
+  ASSERT_TRUE(object.here.has_value());
+  EXPECT_EQ(object.here->num_processing_here, 1u);
+  ASSERT_EQ(object.here->processing.size(), 1u);
+  EXPECT_EQ(object.here->processing[0].key, "a");
+}
+
 TEST_F(SharedQueuePageTest, ChangesItems) {
   const auto act = [this](InspectAction action) {
     return registry_->Act("pods", action, "a");

@@ -94,6 +94,22 @@ class QueueInspectable : public Inspectable {
     return inspection;
   }
 
+  std::optional<Inspection> InspectHere(size_t max_items) override {
+    if constexpr (kIsRateLimiting) {
+      if (queue_->AsSharedFailures() == nullptr) return std::nullopt;
+      SnapshotOptions<T> what;
+      what.here_only = true;
+      const absl::StatusOr<Snapshot<T>> snapshot = TakeSnapshot(what);
+      if (!snapshot.ok()) return std::nullopt;
+      Inspection inspection = ToInspection(*snapshot);
+      internal::KeepFirst(max_items, &inspection);
+      AddMore(&inspection);
+      return inspection;
+    } else {
+      return std::nullopt;
+    }
+  }
+
   absl::StatusOr<Inspection> InspectKey(absl::string_view key) override {
     absl::StatusOr<T> item = keys_.Parse(key);
     if (!item.ok()) return item.status();

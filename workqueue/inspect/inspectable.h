@@ -5,6 +5,7 @@
 #define WORKQUEUE_INSPECT_INSPECTABLE_H_
 
 #include <cstddef>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -43,6 +44,12 @@ class Inspectable {
   // requests only the numbers, and should cost little: the registry makes this
   // call every few seconds. An error is shown in the place of the contents.
   virtual absl::StatusOr<Inspection> Inspect(size_t max_items) = 0;
+
+  // Called after an error of `Inspect()`. Returns what is known nevertheless,
+  // without asking anybody; nothing, also by default, if that is nothing.
+  virtual std::optional<Inspection> InspectHere(size_t /*max_items*/) {
+    return std::nullopt;
+  }
 
   // Returns the contents, with only the item `key` in the lists. `key` is the
   // text of an item, escaped as `InspectedItem::key`.

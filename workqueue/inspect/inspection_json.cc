@@ -175,6 +175,7 @@ Json ObjectJson(const NamedInspection& object) {
   } else {
     json["error"] = internal::StatusText(object.inspection.status());
     json["health"] = json["error"];
+    if (object.here.has_value()) json["here"] = ContentsJson(*object.here);
   }
   Json& samples = json["samples"] = Json::array();
   for (const DepthSample& it : object.samples) {

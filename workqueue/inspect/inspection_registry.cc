@@ -42,6 +42,9 @@ absl::Status NoObject(absl::string_view name) {
 // How long an object that has not answered is not asked again.
 constexpr absl::Duration kAskAgain = absl::Seconds(1);
 
+// The most items that such an object lists.
+constexpr size_t kMaxHere = 100;
+
 // Whether an error means that an engine does not answer.
 bool IsAway(const absl::Status& error) {
   return absl::IsUnavailable(error) || absl::IsUnknown(error) ||
@@ -166,6 +169,10 @@ absl::StatusOr<NamedInspection> InspectionRegistry::InspectWith(
                             object.samples, std::nullopt};
   if (result.inspection.ok()) {
     result.rates = RatesOf(*result.inspection, result.samples);
+  } else {
+    internal::TryCall([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      result.here = object.inspectable->InspectHere(kMaxHere);
+    });
   }
   return result;
 }

@@ -62,6 +62,10 @@ struct NamedInspection {
   // Nothing if the totals are unknown, or if no time has passed since the first
   // sample.
   std::optional<InspectedRates> rates = std::nullopt;
+
+  // If the inspection is an error: what is known nevertheless. Its numbers of
+  // items mean nothing but `num_processing_here`.
+  std::optional<Inspection> here = std::nullopt;
 };
 
 // InspectionRegistryOptions

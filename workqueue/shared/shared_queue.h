@@ -770,6 +770,7 @@ absl::StatusOr<Snapshot<T>> SharedQueue<T>::TakeSnapshotWith(
   of_bytes.max = options.max;
   of_bytes.timeout = options.timeout;
   of_bytes.details = options.details;
+  of_bytes.here_only = options.here_only;
   std::string bytes;
   if (options.only != nullptr) {
     bytes = codec_.encode(*options.only);

@@ -92,6 +92,11 @@ std::string UnknownText(const NamedInspection& object) {
   return absl::StrCat(text, ": ", StatusText(object.inspection.status()));
 }
 
+// What is known of an object of which anything is.
+const Inspection& KnownOf(const NamedInspection& object) {
+  return object.inspection.ok() ? *object.inspection : *object.here;
+}
+
 // The findings of all objects, as a list.
 void AddFindings(const std::vector<NamedInspection>& objects,
                  bool names_objects, PageWriter* page) {
@@ -105,9 +110,9 @@ void AddFindings(const std::vector<NamedInspection>& objects,
     };
     if (!object.inspection.ok()) {
       add(PageCell(), UnknownText(object));
-      continue;
+      if (!object.here.has_value()) continue;
     }
-    for (const Finding& finding : Findings(*object.inspection)) {
+    for (const Finding& finding : Findings(KnownOf(object))) {
       add(finding.key.empty() ? PageCell() : LinkToKey(object, finding.key),
           finding.text);
     }
@@ -193,8 +198,8 @@ void AddItems(const NamedInspection& object, absl::string_view heading,
   for (const InspectedItem& item : items) {
     table.rows.push_back(
         {LinkToKey(object, item.key),
-         Age(duration(item), item.time, object.inspection->taken_at),
-         Notes(item, object.inspection->taken_at)});
+         Age(duration(item), item.time, KnownOf(object).taken_at),
+         Notes(item, KnownOf(object).taken_at)});
   }
   page->Table(table);
   AddOthers(items.size(), all, page);
@@ -491,6 +496,12 @@ std::string ObjectPage(const NamedInspection& object,
     page->SearchForm(object, "");
     AddLists(object, page.get());
     AddEvents(object, /*names_keys=*/true, page.get());
+  } else if (object.here.has_value()) {
+    const Inspection& it = *object.here;
+    AddItems(
+        object, "Processing here", "for", it.processing, it.num_processing,
+        [&it](const InspectedItem& item) { return it.taken_at - item.time; },
+        page.get());
   }
   return page->Finish(object.name);
 }

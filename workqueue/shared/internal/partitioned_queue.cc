@@ -529,6 +529,7 @@ absl::StatusOr<EngineSnapshot> PartitionedQueue::TakeSnapshotWith(
   SnapshotOptions<std::string> numbers;
   numbers.max = 0;
   numbers.timeout = options.timeout;
+  numbers.here_only = options.here_only;
   auto parts = Collect([&](SharedQueueCore& it) {
     const bool asked =
         options.only == nullptr || &it == &PartitionFor(*options.only);

@@ -1010,8 +1010,38 @@ absl::StatusOr<ByteQueueCounts> SharedQueueCore::Count(absl::Duration timeout) {
   return counts;
 }
 
+void SharedQueueCore::AddHere(const SnapshotOptions<std::string>& options,
+                              EngineSnapshot* snapshot) {
+  const absl::Time now = clock()->TimeNow();
+  for (const auto& it : held_) {
+    const HeldItem& held = *it.second;
+    if (held.taken == absl::InfiniteFuture()) continue;
+    ++snapshot->num_processing_here;
+    if (options.only != nullptr && *options.only != held.item) continue;
+    if (held.lost || now >= held.expiry) {
+      snapshot->lost_here.push_back(
+          {held.item, held.taken, held.held_back != nullptr});
+    } else if (options.here_only) {
+      EngineSnapshot::Item& item = snapshot->processing.emplace_back();
+      item.item = held.item;
+      item.failures = held.failures;
+      item.number = held.token;
+      item.time = snapshot->now - ticks_.From(now - held.taken);
+      item.holder = options_.client_name;
+      item.expiry = snapshot->now + ticks_.From(held.expiry - now);
+    }
+  }
+}
+
 absl::StatusOr<EngineSnapshot> SharedQueueCore::TakeSnapshotWith(
     const SnapshotOptions<std::string>& options) {
+  if (options.here_only) {
+    EngineSnapshot snapshot;
+    MutexLock lock(&mu_);
+    AddHere(options, &snapshot);
+    snapshot.num_processing = snapshot.processing.size();
+    return snapshot;
+  }
   EngineSnapshotRequest request;
   request.max = options.max;
   request.details = options.details;
@@ -1066,17 +1096,7 @@ absl::StatusOr<EngineSnapshot> SharedQueueCore::TakeSnapshotWith(
     num_in_hand = request.item || request.max == 0
                       ? std::min(in_hand_.size(), snapshot->num_processing)
                       : in_hand.size();
-    const absl::Time now = clock()->TimeNow();
-    for (const auto& it : held_) {
-      const HeldItem& held = *it.second;
-      if (held.taken == absl::InfiniteFuture()) continue;
-      ++snapshot->num_processing_here;
-      if ((held.lost || now >= held.expiry) &&
-          (options.only == nullptr || *options.only == held.item)) {
-        snapshot->lost_here.push_back(
-            {held.item, held.taken, held.held_back != nullptr});
-      }
-    }
+    AddHere(options, &*snapshot);
     snapshot->settings_problem = settings_problem_;
     snapshot->data_lost_at = data_lost_at_;
   }

@@ -250,6 +250,10 @@ class SharedQueueCore final : public ByteQueue,
 
   std::optional<int64_t> EngineTime() const;
 
+  // Adds what the workers of this process have.
+  void AddHere(const SnapshotOptions<std::string>& options,
+               EngineSnapshot* snapshot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
   // Notes the ends of leases among `operations`, which have failed.
   void KeepEnds(absl::Span<const EngineOperation> operations)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
