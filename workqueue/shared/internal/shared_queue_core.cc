@@ -57,7 +57,7 @@ constexpr absl::Duration kLongestWait = absl::Microseconds(500);
 void ReportResults(const EngineRequest& request, const EngineReply& reply,
                    SharedQueueMetrics* metrics) {
   int64_t adds = reply.came_due;
-  if (std::find(reply.results.begin(), reply.results.end(), kFull) !=
+  if (std::find(reply.results.begin(), reply.results.end(), kMemoryFull) !=
       reply.results.end()) {
     metrics->OnError();
   }
@@ -79,7 +79,7 @@ void ReportResults(const EngineRequest& request, const EngineReply& reply,
       default:
         continue;
     }
-    if (reply.results[i] == kAdded) ++adds;
+    if (reply.results[i] == kNewItem) ++adds;
   }
   metrics->OnAdds(adds);
   metrics->OnExpired(reply.expired);
@@ -316,7 +316,7 @@ absl::StatusOr<std::vector<int64_t>> SharedQueueCore::SendInPieces(
     }
     Send(&call);
     if (!call.status.ok()) return call.status;
-    if (std::find(call.results.begin(), call.results.end(), kFull) !=
+    if (std::find(call.results.begin(), call.results.end(), kMemoryFull) !=
         call.results.end()) {
       return absl::ResourceExhaustedError("the server's memory is full");
     }

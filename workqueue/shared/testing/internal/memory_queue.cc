@@ -118,7 +118,7 @@ bool MemoryQueue::Add(Entry& e, int64_t priority) {
 }
 
 int64_t MemoryQueue::AddNow(Entry& e, int64_t priority) {
-  return Add(e, priority) ? kAdded : kTrue;
+  return Add(e, priority) ? kNewItem : kTrue;
 }
 
 void MemoryQueue::StopWaiting(Entry& e) {
@@ -431,7 +431,7 @@ EngineReply MemoryQueue::Apply(const EngineRequest& request, int64_t clock,
   EngineReply reply;
   DoWhatIsDue(&reply);
   for (const EngineOperation& operation : request.operations) {
-    reply.results.push_back(full && Adds(operation.code) ? kFull
+    reply.results.push_back(full && Adds(operation.code) ? kMemoryFull
                                                          : Do(operation));
   }
 
