@@ -1,7 +1,8 @@
 # Files for pkg-config.
 
 # Installs <library>.pc, which describes a library that links `links`, targets of
-# CMake. Their packages' files are named by the rules below. CivetWeb has none.
+# CMake. Their packages' files are named by the rules below. CivetWeb has none, and
+# prometheus-cpp not everywhere.
 function(workqueue_pkg_config library links)
   set(requires)
   set(libs "-l${library}")
@@ -11,14 +12,14 @@ function(workqueue_pkg_config library links)
     list(GET parts 1 name)
     if(package STREQUAL "civetweb")
       string(APPEND libs " -l${name}")
+    elseif(package STREQUAL "prometheus-cpp")
+      string(APPEND libs " -lprometheus-cpp-${name}")
     elseif(link STREQUAL "workqueue::workqueue")
       list(APPEND requires "workqueue = ${PROJECT_VERSION}")
     elseif(package STREQUAL "workqueue")
       list(APPEND requires "workqueue_${name} = ${PROJECT_VERSION}")
     elseif(package STREQUAL "absl")
       list(APPEND requires "absl_${name}")
-    elseif(package STREQUAL "prometheus-cpp")
-      list(APPEND requires "prometheus-cpp-${name}")
     elseif(package STREQUAL "opentelemetry-cpp")
       list(APPEND requires "opentelemetry_${name}")
     elseif(package STREQUAL "OpenSSL")
