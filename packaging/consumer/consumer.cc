@@ -70,9 +70,11 @@ bool Measures() {
 #endif
 
 #ifdef CONSUMER_INSPECT
-void Shows() {
-  workqueue::InspectionRegistry registry;
-  workqueue::InspectHandler handler(&registry);
+bool Shows() {
+  auto registry = workqueue::InspectionRegistry::Create();
+  if (!registry.ok()) return false;
+  workqueue::InspectHandler handler(registry->get());
+  return handler.Handle({"GET", {}, {{"host", "localhost"}}}).status == 200;
 }
 #endif
 
@@ -85,7 +87,7 @@ int main() {
   good = good && Measures();
 #endif
 #ifdef CONSUMER_INSPECT
-  Shows();
+  good = good && Shows();
 #endif
   std::cout << "workqueue " << WORKQUEUE_VERSION_MAJOR << "."
             << WORKQUEUE_VERSION_MINOR << (good ? " works\n" : " fails\n");
