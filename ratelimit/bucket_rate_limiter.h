@@ -131,7 +131,7 @@ absl::Duration BucketRateLimiter<T, Hash, Eq>::WhenUpTo(const T& item,
   const Reservation* const earlier = waiting_.Find(item, hash);
   if (earlier != nullptr) {
     const absl::Duration delay = earlier->Delay();
-    if (delay > absl::ZeroDuration()) return std::min(delay, max);
+    if (delay > absl::ZeroDuration()) return (std::min)(delay, max);
   }
   Reservation reservation = bucket_->Reserve(1, max);
   if (!reservation.ok()) return max;

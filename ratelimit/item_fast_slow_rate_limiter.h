@@ -101,7 +101,7 @@ class ItemFastSlowRateLimiter final : public RateLimiter<T> {
 
   // Returns the longer of the two delays.
   absl::Duration MaxDelay() const override {
-    return std::max(fast_delay_, slow_delay_);
+    return (std::max)(fast_delay_, slow_delay_);
   }
 
  private:

@@ -79,7 +79,7 @@ class MaxOfRateLimiter final : public RateLimiter<T> {
   absl::Duration WhenUpTo(const T& item, absl::Duration max) override {
     absl::Duration longest = absl::ZeroDuration();
     for (const auto& limiter : limiters_) {
-      longest = std::max(longest, limiter->WhenUpTo(item, max));
+      longest = (std::max)(longest, limiter->WhenUpTo(item, max));
     }
     return longest;
   }
@@ -93,7 +93,7 @@ class MaxOfRateLimiter final : public RateLimiter<T> {
   int NumRequeues(const T& item) override {
     int largest = 0;
     for (const auto& limiter : limiters_) {
-      largest = std::max(largest, limiter->NumRequeues(item));
+      largest = (std::max)(largest, limiter->NumRequeues(item));
     }
     return largest;
   }
@@ -102,7 +102,7 @@ class MaxOfRateLimiter final : public RateLimiter<T> {
   std::optional<size_t> NumTracked() override {
     std::optional<size_t> largest;
     for (const auto& limiter : limiters_) {
-      largest = std::max(largest, limiter->NumTracked());
+      largest = (std::max)(largest, limiter->NumTracked());
     }
     return largest;
   }
@@ -111,7 +111,7 @@ class MaxOfRateLimiter final : public RateLimiter<T> {
   absl::Duration MaxDelay() const override {
     absl::Duration longest = absl::ZeroDuration();
     for (const auto& limiter : limiters_) {
-      longest = std::max(longest, limiter->MaxDelay());
+      longest = (std::max)(longest, limiter->MaxDelay());
     }
     return longest;
   }

@@ -16,7 +16,7 @@ namespace workqueue {
 
 // The `max_tracked_items` of a limiter that tracks any number of items, as
 // client-go's limiters do.
-inline constexpr size_t kUnboundedItems = std::numeric_limits<size_t>::max();
+inline constexpr size_t kUnboundedItems = (std::numeric_limits<size_t>::max)();
 
 // RateLimiter
 //
@@ -51,7 +51,7 @@ class RateLimiter {
   // a bucket keeps its token. The default returns the smaller of `When()` and
   // `max`.
   virtual absl::Duration WhenUpTo(const T& item, absl::Duration max) {
-    return std::min(When(item), max);
+    return (std::min)(When(item), max);
   }
 
   // Stops tracking `item` and discards its count of failures. Call this when
@@ -78,7 +78,7 @@ class RateLimiter {
   // and discards its result.
   absl::Duration WhenAfter(const T& item, absl::Duration delay) {
     When(item);
-    return std::max(std::min(delay, MaxDelay()), absl::ZeroDuration());
+    return (std::max)((std::min)(delay, MaxDelay()), absl::ZeroDuration());
   }
 };
 

@@ -64,7 +64,7 @@ class WithJitterRateLimiter final : public RateLimiter<T> {
     return jitter_->Vary(limiter_->When(item));
   }
   absl::Duration WhenUpTo(const T& item, absl::Duration max) override {
-    return std::min(jitter_->Vary(limiter_->WhenUpTo(item, max)), max);
+    return (std::min)(jitter_->Vary(limiter_->WhenUpTo(item, max)), max);
   }
 
   // Makes the other limiter forget `item`.

@@ -61,7 +61,7 @@ class WithMaxWaitRateLimiter final : public RateLimiter<T> {
     return WhenUpTo(item, max_delay_);
   }
   absl::Duration WhenUpTo(const T& item, absl::Duration max) override {
-    max = std::min(max, max_delay_);
+    max = (std::min)(max, max_delay_);
     return std::clamp(limiter_->WhenUpTo(item, max), absl::ZeroDuration(), max);
   }
 
@@ -78,7 +78,7 @@ class WithMaxWaitRateLimiter final : public RateLimiter<T> {
 
   // Returns the smaller of the other limiter's maximum and `max_delay`.
   absl::Duration MaxDelay() const override {
-    return std::min(limiter_->MaxDelay(), max_delay_);
+    return (std::min)(limiter_->MaxDelay(), max_delay_);
   }
 
  private:

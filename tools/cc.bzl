@@ -58,6 +58,25 @@ def cc_library(name, srcs = [], deps = [], in_one = False, testonly = None, **kw
         deps = deps + more_deps
     _cc_library(name = name, srcs = srcs, deps = deps, testonly = testonly, copts = _COPTS, **kwargs)
 
+def chosen_library(name):
+    """Adds a flag that names a library which is not in the graph of our users.
+
+    Without the flag, Bazel skips what depends on the library, and tells who asks
+    for it the name of the constraint below.
+
+    Args:
+      name: name of the flag
+    """
+    native.label_flag(
+        name = name,
+        build_setting_default = ":%s_is_not_chosen" % name,
+        visibility = ["//visibility:public"],
+    )
+    native.constraint_setting(name = name + "_setting")
+    constraint = "set_the_flag_%s_of_this_package_as_docs/building.md_says" % name
+    native.constraint_value(name = constraint, constraint_setting = name + "_setting")
+    cc_library(name = name + "_is_not_chosen", target_compatible_with = [constraint])
+
 def header_aliases(actual, exclude = [], **kwargs):
     """Adds an alias of `actual` for each header in the folder, by its name.
 

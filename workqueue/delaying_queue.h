@@ -188,7 +188,7 @@ class DelayingQueue final
       if (!snapshot.ok() || ShuttingDown()) return snapshot;
       snapshot->num_waiting += self->waiting_.size();
       snapshot->waiting.reserve(snapshot->waiting.size() +
-                                std::min(max, self->waiting_.size()));
+                                (std::min)(max, self->waiting_.size()));
       const auto copy = [&snapshot](const T& item, absl::Time ready_at) {
         snapshot->waiting.push_back({item, ready_at, /*priority=*/0,
                                      /*failures=*/0, /*last_error=*/""});
@@ -385,7 +385,7 @@ class DelayingQueue final
     }
     MutexLock lock(&mu_);
     absl::Time next = waiting_.NextWake();
-    if (!took_in_all) next = std::min(next, now + internal::RetryDelay());
+    if (!took_in_all) next = (std::min)(next, now + internal::RetryDelay());
     // An exception in another thread may have left some to be taken in.
     const bool may_sleep = add_channel_.SleepUntil(next) && received_.empty();
     return may_sleep || !took_in_all ? next : absl::InfinitePast();

@@ -205,7 +205,7 @@ class FailureLedger {
     } else {
       failing_.Remove(entry);
     }
-    if (entry->failures < std::numeric_limits<int>::max()) ++entry->failures;
+    if (entry->failures < (std::numeric_limits<int>::max)()) ++entry->failures;
     entry->last_failed_at = now;
     entry->last_error = std::move(error);
     const bool at_limit = ReachesLimit(*entry);
@@ -380,9 +380,9 @@ size_t FailureLedger<T, Hash, Eq>::UnparkAll(Interface<T>* queue) {
       items.push_back(it->item());
     }
   }
-  return std::count_if(
+  return static_cast<size_t>(std::count_if(
       items.rbegin(), items.rend(),
-      [this, queue](const T& item) { return Unpark(item, queue); });
+      [this, queue](const T& item) { return Unpark(item, queue); }));
 }
 
 template <typename T, typename Hash, typename Eq>
@@ -395,14 +395,15 @@ std::vector<FailedItem<T>> FailureLedger<T, Hash, Eq>::Failing(
   for (const Entry* it = failing_.front(); it != nullptr; it = it->next()) {
     all.push_back(it);
   }
-  const auto end = all.begin() + std::min(max, all.size());
+  const size_t num = (std::min)(max, all.size());
+  const auto end = all.begin() + static_cast<ptrdiff_t>(num);
   std::partial_sort(all.begin(), end, all.end(),
                     [](const Entry* a, const Entry* b) {
                       return a->failures != b->failures
                                  ? a->failures > b->failures
                                  : a->first_failed_at < b->first_failed_at;
                     });
-  items.reserve(end - all.begin());
+  items.reserve(num);
   for (auto it = all.begin(); it != end; ++it) {
     items.push_back(ToFailedItem(**it));
   }
@@ -414,7 +415,7 @@ std::vector<FailedItem<T>> FailureLedger<T, Hash, Eq>::Parked(
     size_t max) const {
   std::vector<FailedItem<T>> items;
   internal::MutexLock lock(&mu_);
-  items.reserve(std::min(max, parked_.size()));
+  items.reserve((std::min)(max, parked_.size()));
   const Entry* it = parked_.front();
   for (; it != nullptr && items.size() < max; it = it->next()) {
     items.push_back(ToFailedItem(*it));

@@ -46,7 +46,7 @@ struct FairDimension {
   // At most so many items of a group are processed at the same time. Must be at
   // least 1. The items of a group at its bound stay queued, and the other
   // groups' items overtake them.
-  size_t max_in_process = std::numeric_limits<size_t>::max();
+  size_t max_in_process = (std::numeric_limits<size_t>::max)();
 
   // Whether the next item comes from the group that has the fewest items in
   // process, relative to its weight. Groups that have the same share take
@@ -69,7 +69,7 @@ struct FairOrderingOptions {
   // At most so many retries are processed at the same time; see
   // `QueuedItem::is_retry()`. Must be at least 1. Further retries stay queued,
   // and other items overtake them.
-  size_t max_retries_in_process = std::numeric_limits<size_t>::max();
+  size_t max_retries_in_process = (std::numeric_limits<size_t>::max)();
 };
 
 // FairOrdering
@@ -269,7 +269,7 @@ class FairOrdering final : public internal::FairTurns<T> {
     FairGroup* group = nullptr;
     bool is_retry = false;
   };
-  static constexpr size_t kUnbounded = std::numeric_limits<size_t>::max();
+  static constexpr size_t kUnbounded = (std::numeric_limits<size_t>::max)();
 
   explicit FairOrdering(Options options)
       : Turns(options.max_retries_in_process, HasCounts(options.dimensions)),
@@ -303,7 +303,8 @@ class FairOrdering final : public internal::FairTurns<T> {
     if (!found.second) return group;
     absl::Cleanup undo = [this, group] { groups_.Erase(group); };
     if (dimension.weight_of != nullptr) {
-      group->weight = std::max(1, dimension.weight_of(group->item().group));
+      group->weight = static_cast<uint32_t>(
+          (std::max)(1, dimension.weight_of(group->item().group)));
     }
     std::move(undo).Cancel();
     group->parent = outer;

@@ -134,7 +134,7 @@ absl::Duration LimitedDelay(Limiter& limiter, const T& item,
           ? limiter.WhenAfter(item, *options.retry_after)
           : limiter.When(item);
   const absl::Duration after = options.after.value_or(absl::ZeroDuration());
-  return after == absl::ZeroDuration() ? limited : std::min(after, limited);
+  return after == absl::ZeroDuration() ? limited : (std::min)(after, limited);
 }
 
 }  // namespace internal

@@ -299,7 +299,7 @@ class PriorityQueue final
     }
     // A waiting item keeps its place, unless its priority rises.
     if (entry->waiting) {
-      place.priority = std::max(priority, entry->priority());
+      place.priority = (std::max)(priority, entry->priority());
       place.is_retry = is_retry && entry->is_retry();
     }
     if (at_once) {
@@ -308,7 +308,7 @@ class PriorityQueue final
     }
     absl::Time ready_at = this->clock_->TimeNow() + delay;
     if (entry->waiting) {
-      ready_at = std::min(ready_at, waiting_[entry->heap_index].ready_at);
+      ready_at = (std::min)(ready_at, waiting_[entry->heap_index].ready_at);
     }
     // If the item is due already, a wake-up of the loop would only cost two
     // changes of threads.
@@ -421,7 +421,7 @@ class PriorityQueue final
     if (this->ShuttingDown()) return;
     snapshot->num_waiting = waiting_.size();
     if (max == 0) return;
-    snapshot->waiting.reserve(std::min(max, waiting_.size()));
+    snapshot->waiting.reserve((std::min)(max, waiting_.size()));
     if (max < waiting_.size()) {
       waiting_.VisitInOrder([max, snapshot](const WaitingSlot& slot) {
         CopySlot(slot, snapshot);

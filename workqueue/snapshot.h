@@ -227,7 +227,7 @@ struct SnapshotOptions {
   // At most this many of each state: the queued items that are handed out next,
   // the items whose processing began first, and the waiting items that are due
   // first. With zero, the snapshot has the numbers only.
-  size_t max = std::numeric_limits<size_t>::max();
+  size_t max = (std::numeric_limits<size_t>::max)();
 
   // If not null, copies of this item only: each list has one element if the
   // item is in this state, and otherwise none. (A waiting item may be queued or

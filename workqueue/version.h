@@ -6,7 +6,7 @@
 //
 // Example, for code that must also build with an earlier version:
 //
-//     #if WORKQUEUE_VERSION >= 200  // 0.2.0
+//     #if WORKQUEUE_VERSION >= 300  // 0.3.0
 
 #ifndef WORKQUEUE_VERSION_H_
 #define WORKQUEUE_VERSION_H_
@@ -16,7 +16,7 @@
 #endif
 
 #define WORKQUEUE_VERSION_MAJOR 0
-#define WORKQUEUE_VERSION_MINOR 1
+#define WORKQUEUE_VERSION_MINOR 2
 #define WORKQUEUE_VERSION_PATCH 0
 
 // The version as one number: 10203 is 1.2.3.

@@ -33,7 +33,7 @@ inline absl::Duration ExponentialDelay(absl::Duration base, absl::Duration max,
   if (base == absl::ZeroDuration()) return base;
   if (failures >= 63) return max;
   // This saturates: a product that is too large becomes an infinite duration.
-  return std::min(base * (int64_t{1} << failures), max);
+  return (std::min)(base * (int64_t{1} << failures), max);
 }
 
 // Returns OK if `max_tracked_items` is at least one. Otherwise returns an
@@ -46,7 +46,8 @@ inline absl::Status CheckMaxTrackedItems(size_t max_tracked_items) {
 
 // Returns `failures` + 1, or `failures` if it is the largest `int`.
 constexpr int OneMoreFailure(int failures) {
-  return failures == std::numeric_limits<int>::max() ? failures : failures + 1;
+  return failures == (std::numeric_limits<int>::max)() ? failures
+                                                       : failures + 1;
 }
 
 // FailureCounts

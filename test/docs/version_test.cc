@@ -23,15 +23,15 @@ std::string Version() {
 
 TEST(VersionTest, IsTheModules) {
   EXPECT_THAT(WithoutBlanks(ReadFile("MODULE.bazel")),
-              HasSubstr(absl::StrCat("module(name=\"workqueue\",version=\"",
+              HasSubstr(absl::StrCat("module(name=\"workqueue-cpp\",version=\"",
                                      Version(), "\"")));
 }
 
 TEST(VersionTest, IsInTheReadme) {
   EXPECT_THAT(
       ReadFile("README.md"),
-      HasSubstr(absl::StrCat("bazel_dep(name = \"workqueue\", version = \"",
-                             Version(), "\")")));
+      HasSubstr(absl::StrCat("bazel_dep(name = \"workqueue-cpp\", version = \"",
+                             Version(), "\"")));
 }
 
 TEST(VersionTest, IsTheFirstInTheChangelog) {

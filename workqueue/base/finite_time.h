@@ -17,10 +17,10 @@ namespace workqueue::internal {
 // `absl::InfiniteFuture()`, which is a deadline that never comes.
 inline absl::Time FiniteTime(absl::Time time) {
   const absl::Time first =
-      absl::FromUnixSeconds(std::numeric_limits<int64_t>::min());
+      absl::FromUnixSeconds((std::numeric_limits<int64_t>::min)());
   // An `absl::Time` counts quarters of a nanosecond.
   const absl::Time last =
-      absl::FromUnixSeconds(std::numeric_limits<int64_t>::max()) +
+      absl::FromUnixSeconds((std::numeric_limits<int64_t>::max)()) +
       (absl::Seconds(1) - absl::Nanoseconds(1) / 4);
   return std::clamp(time, first, last);
 }

@@ -193,7 +193,7 @@ class HashIndex {
   }
 
   static void SetEmpty(Slot* slots, size_t size) {
-    static_assert(kNoSlabId == std::numeric_limits<uint32_t>::max());
+    static_assert(kNoSlabId == (std::numeric_limits<uint32_t>::max)());
     std::memset(slots, 0xff, size * sizeof(Slot));
   }
 
@@ -207,7 +207,7 @@ class HashIndex {
   // Unless the table is small, a segment grows twice until it is split with
   // twice the ids.
   static size_t MaxSizeAfter(size_t size) {
-    return size < kIdsPerSegment / 2 ? std::max(kMinSize, 2 * size)
+    return size < kIdsPerSegment / 2 ? (std::max)(kMinSize, 2 * size)
                                      : size / 16 * 23;
   }
 
@@ -220,7 +220,7 @@ class HashIndex {
     // A branch would often be mispredicted.
     for (const Slot& slot : segment.all()) {
       slots[size] = slot;
-      size += !slot.empty() & ((slot.hash & mask) == number);
+      size += size_t{!slot.empty()} & size_t{(slot.hash & mask) == number};
     }
     slots.resize(size);
     return slots;
@@ -241,7 +241,7 @@ class HashIndex {
     SetEmpty(segment.slots.get(), segment.all().size());
     size_t next = 0;
     for (const Slot& slot : slots) {
-      next = std::max(next, segment.HomeOf(slot.hash));
+      next = (std::max)(next, segment.HomeOf(slot.hash));
       Slot& place = segment.slots[next++];
       if (&place == segment.last()) {
         return MakeSegment(slots, max_size, 2 * overflow);

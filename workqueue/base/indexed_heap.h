@@ -105,7 +105,7 @@ class IndexedHeap {
       next.pop_back();
       if (!visit(At(index))) return;
       const size_t first = index * kArity + 1;
-      for (size_t i = first; i < std::min(first + kArity, size_); ++i) {
+      for (size_t i = first; i < (std::min)(first + kArity, size_); ++i) {
         next.push_back(i);
         std::push_heap(next.begin(), next.end(), after);
       }
@@ -150,11 +150,11 @@ class IndexedHeap {
       const size_t first = index * kArity + 1;
       if (first >= size_) break;
       const Slot* const begin = &At(first);
-      const Slot* const end = begin + std::min(kArity, size_ - first);
+      const Slot* const end = begin + (std::min)(kArity, size_ - first);
       const Slot* const least = std::min_element(begin, end);
       if (!(*least < slot)) break;
       Put(index, *least);
-      index = first + (least - begin);
+      index = first + static_cast<size_t>(least - begin);
     }
     Put(index, slot);
   }

@@ -40,7 +40,7 @@ class LruMap {
   // Keeps at most `max_items` items, which must be at least one; any number if
   // it is the largest `size_t`. While a new item replaces an old one, both
   // exist for a moment.
-  explicit LruMap(size_t max_items = std::numeric_limits<size_t>::max())
+  explicit LruMap(size_t max_items = (std::numeric_limits<size_t>::max)())
       : max_items_(max_items) {}
   LruMap(const LruMap&) = delete;
   LruMap& operator=(const LruMap&) = delete;
@@ -115,7 +115,7 @@ class LruMap {
   }
 
   bool IsBounded() const {
-    return max_items_ != std::numeric_limits<size_t>::max();
+    return max_items_ != (std::numeric_limits<size_t>::max)();
   }
 
   const size_t max_items_;

@@ -71,8 +71,8 @@ class SegmentedArray {
   }
 
   // Returns the element at `index`, which must be less than `capacity()`.
-  E& operator[](uint32_t index) { return *At(index); }
-  const E& operator[](uint32_t index) const { return *At(index); }
+  E& operator[](size_t index) { return *At(index); }
+  const E& operator[](size_t index) const { return *At(index); }
 
   // Frees the memory.
   void Clear() {
@@ -99,7 +99,7 @@ class SegmentedArray {
   }
   static constexpr size_t kSegmentSize = SegmentSize();
 
-  E* At(uint32_t index) const {
+  E* At(size_t index) const {
     return reinterpret_cast<E*>(segments_[index / kSegmentSize].get()) +
            index % kSegmentSize;
   }
@@ -110,10 +110,10 @@ class SegmentedArray {
 
   ABSL_ATTRIBUTE_NOINLINE void Grow() {
     if (capacity_ < kSegmentSize) {
-      SetCapacity(std::max(kMinCapacity, 2 * capacity_));
+      SetCapacity((std::max)(kMinCapacity, 2 * capacity_));
       return;
     }
-    if (capacity_ > std::numeric_limits<uint32_t>::max()) ThrowBadAlloc();
+    if (capacity_ > (std::numeric_limits<uint32_t>::max)()) ThrowBadAlloc();
     segments_.push_back(NewSegment(kSegmentSize));
     capacity_ += kSegmentSize;
   }
@@ -136,7 +136,7 @@ class SegmentedArray {
     Segment segment = NewSegment(capacity);
     if (capacity_ > 0) {
       std::memcpy(segment.get(), segments_[0].get(),
-                  std::min(capacity, capacity_) * sizeof(E));
+                  (std::min)(capacity, capacity_) * sizeof(E));
     }
     segments_[0] = std::move(segment);
     capacity_ = capacity;

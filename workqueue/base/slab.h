@@ -25,7 +25,7 @@ namespace workqueue::internal {
 using SlabId = uint32_t;
 
 // Not the id of any object.
-inline constexpr SlabId kNoSlabId = std::numeric_limits<SlabId>::max();
+inline constexpr SlabId kNoSlabId = (std::numeric_limits<SlabId>::max)();
 
 // Slab
 //
@@ -205,7 +205,8 @@ class Slab {
   };
 
   static SlabId IdOf(size_t number, int index) {
-    return static_cast<SlabId>(number * kChunkSize + index);
+    return static_cast<SlabId>(number * kChunkSize) +
+           static_cast<SlabId>(index);
   }
 
   static int IndexOf(SlabId id) { return static_cast<int>(id % kChunkSize); }
@@ -215,14 +216,15 @@ class Slab {
   // Adds `number` to with_room_.
   void AddWithRoom(size_t number) {
     with_room_[number / 64] |= uint64_t{1} << (number % 64);
-    first_word_ = std::min(first_word_, number / 64);
+    first_word_ = (std::min)(first_word_, number / 64);
   }
 
   // Returns the smallest number in with_room_; num_chunks_ if there is none.
   size_t FirstWithRoom() {
     for (; first_word_ < with_room_.size(); ++first_word_) {
       const uint64_t word = with_room_[first_word_];
-      if (word != 0) return first_word_ * 64 + absl::countr_zero(word);
+      if (word != 0)
+        return first_word_ * 64 + static_cast<size_t>(absl::countr_zero(word));
     }
     return num_chunks_;
   }
@@ -311,7 +313,7 @@ class Slab {
     if (made_ < kDeletionsPerMove && id_limit() <= 16 * size_ + kSpare) {
       return kNoSlabId;
     }
-    made_ -= std::min(made_, kDeletionsPerMove);
+    made_ -= (std::min)(made_, kDeletionsPerMove);
     return FindToMove();
   }
 
@@ -322,11 +324,11 @@ class Slab {
     if (!HasRoom() || FirstWithRoom() < current_->number()) {
       if (!TryCall([this] { NextChunk(); })) return kNoSlabId;
     }
-    move_before_ = std::min(move_before_, id_limit());
+    move_before_ = (std::min)(move_before_, id_limit());
     for (int steps = 0; steps < 8; ++steps) {
       const size_t number = (move_before_ - 1) / kChunkSize;
       if (move_before_ == 0 || number <= current_->number()) {
-        move_before_ = std::numeric_limits<size_t>::max();
+        move_before_ = (std::numeric_limits<size_t>::max)();
         return kNoSlabId;
       }
       const size_t end = move_before_ - number * kChunkSize;
@@ -334,7 +336,7 @@ class Slab {
                                 ? 0
                                 : chunks_[number]->used() << (64 - end);
       if (used != 0) {
-        move_before_ -= absl::countl_zero(used) + 1;
+        move_before_ -= static_cast<size_t>(absl::countl_zero(used)) + 1;
         return static_cast<SlabId>(move_before_);
       }
       move_before_ = number * kChunkSize;
@@ -351,7 +353,7 @@ class Slab {
   Chunk* spare_ = nullptr;  // a list of empty chunks
   size_t spare_chunks_ = 0;
   // The next object to move is one with a smaller id.
-  size_t move_before_ = std::numeric_limits<size_t>::max();
+  size_t move_before_ = (std::numeric_limits<size_t>::max)();
   // By number, num_chunks_ of them. Null where there is no chunk; the last one
   // is not null.
   size_t num_chunks_ = 0;

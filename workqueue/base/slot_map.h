@@ -65,7 +65,7 @@ class SlotMap {
   Entry* New(Args&&... args) {
     const SlabId slot = entries_.NextId();
     Entry* const entry = entries_.New(std::forward<Args>(args)...);
-    entry->slot_ = slot;
+    entry->slot_ = slot % Entry::kMaxSlots;
     entry->id_ = ++last_id_;
     return entry;
   }
@@ -138,7 +138,7 @@ class SlotMap {
     }
     const SlabId slot = entries_.NextId();
     Entry* const moved = entries_.New(std::move(*entry));
-    moved->slot_ = slot;
+    moved->slot_ = slot % Entry::kMaxSlots;
     moved->moved_ = true;
     if (position.found) {
       moved_.Replace(position, slot);

@@ -305,8 +305,8 @@ class Controller final : private internal::ControllerCore {
   // An item of the queue that a worker has.
   class Held final : public LeasedItem {
    public:
-    explicit Held(Controller* controller, Lease<T> the_lease = Lease<T>())
-        : controller(*controller), lease(std::move(the_lease)) {}
+    explicit Held(Controller* owner, Lease<T> the_lease = Lease<T>())
+        : controller(*owner), lease(std::move(the_lease)) {}
 
     std::string Describe() const override {
       return internal::DescribeItem(*lease);

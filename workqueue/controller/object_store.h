@@ -106,8 +106,9 @@ class ObjectStore {
  private:
   // That an object is found by a value of an index.
   struct Membership : internal::IntrusiveLink<Membership> {
-    Membership(size_t index, std::string&& value, const ObjectPtr& object)
-        : index(index), value(std::move(value)), object(object) {}
+    Membership(size_t its_index, std::string&& its_value,
+               const ObjectPtr& its_object)
+        : index(its_index), value(std::move(its_value)), object(its_object) {}
 
     size_t index;  // the number of its indexer
     std::string value;

@@ -106,7 +106,7 @@ struct ReconcileContext {
   // Returns how much time is left until the deadline: zero if the deadline has
   // passed, `absl::InfiniteDuration()` if there is none.
   absl::Duration Remaining() const {
-    return std::max(clock_deadline - clock->TimeNow(), absl::ZeroDuration());
+    return (std::max)(clock_deadline - clock->TimeNow(), absl::ZeroDuration());
   }
 
   // Returns the deadline as a time of the wall clock, as a call of another

@@ -198,8 +198,8 @@ auto AwaitCallback(Executor* executor, F begin, std::stop_token stop = {}) {
                 "R is an absl::Status or an absl::StatusOr");
   return internal::WaitForCallback<R>(
       [begin = std::move(begin)](
-          Executor* executor, absl::AnyInvocable<void(R) &&> callback) mutable {
-        return internal::BeginCallback<R>(begin, executor, std::move(callback));
+          Executor* on, absl::AnyInvocable<void(R) &&> callback) mutable {
+        return internal::BeginCallback<R>(begin, on, std::move(callback));
       },
       [](auto cancel) {
         if (cancel->has_value()) internal::TryCall(**cancel);

@@ -77,7 +77,7 @@ class QueueInspectable : public Inspectable {
   absl::StatusOr<Inspection> Inspect(size_t max_items) override {
     const size_t num_grouped = max_items == 0 ? 0 : kNumGrouped;
     SnapshotOptions<T> what;
-    what.max = std::max(max_items, num_grouped);
+    what.max = (std::max)(max_items, num_grouped);
     what.timeout = kTimeout;
     what.details = true;
     const absl::StatusOr<Snapshot<T>> snapshot = TakeSnapshot(what);

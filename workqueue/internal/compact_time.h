@@ -46,7 +46,8 @@ class CompactTime {
     const int64_t ns = absl::ToUnixNanos(time);
     if (-kFar < ns && ns < kFar) return ns;
     const int64_t us = absl::ToUnixMicros(time);
-    return us < 0 ? std::max(us, -kFar) - kFar : std::min(us, kFar - 1) + kFar;
+    return us < 0 ? (std::max)(us, -kFar) - kFar
+                  : (std::min)(us, kFar - 1) + kFar;
   }
 
   static absl::Time Decode(int64_t code) {

@@ -245,7 +245,7 @@ class FairTurns : public Ordering<T> {
   }
 
   bool BoundsRetries() const {
-    return max_retries_ != std::numeric_limits<size_t>::max();
+    return max_retries_ != (std::numeric_limits<size_t>::max)();
   }
   bool RetriesAtBound() const { return retries_in_process_ >= max_retries_; }
 

@@ -88,7 +88,7 @@ class InMemoryQueue : public QueueCore<T, Order, Hash, Eq>,
     LeaseBatch<T> leases;
     Lock lock(this);
     if (absl::Status status = AwaitItem(timeout); !status.ok()) return status;
-    max = std::min(max, order_.size());
+    max = (std::min)(max, order_.size());
     LeaseAccess::Reserve(&leases, max);
     const CompactTime now = CoarseNow();
     LeaseAccess::PushBack(&leases, LeaseAccess::Make<T>(this, LeaseNext(now)));
@@ -265,7 +265,7 @@ class InMemoryQueue : public QueueCore<T, Order, Hash, Eq>,
       Lock lock(const_cast<InMemoryQueue*>(this));
       queued = order_.size();
     }
-    snapshot->queued.reserve(std::min(max, queued));
+    snapshot->queued.reserve((std::min)(max, queued));
   }
 
  private:

@@ -171,7 +171,7 @@ class PriorityOrder {
     Place place = {entry->handed_out_priority, entry->handed_out_as_retry,
                    --front_sequence_};
     if (added_again) {
-      place.priority = std::max(place.priority, entry->priority());
+      place.priority = (std::max)(place.priority, entry->priority());
       place.is_retry = place.is_retry && entry->is_retry();
     }
     Set(entry, place);

@@ -46,7 +46,7 @@ class Ticker final : private WaitingLoop::Client {
       function_();
       next_ += absl::Floor(now - next_, period_) + period_;
     }
-    next_ = std::min(next_, now + period_);  // The clock may have gone back.
+    next_ = (std::min)(next_, now + period_);  // The clock may have gone back.
     return next_;
   }
 

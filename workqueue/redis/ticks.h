@@ -13,7 +13,7 @@ namespace workqueue::internal {
 
 // Times and durations in a server are whole numbers of ticks. This duration
 // never passes.
-constexpr int64_t kForever = std::numeric_limits<int64_t>::max();
+constexpr int64_t kForever = (std::numeric_limits<int64_t>::max)();
 
 // Ticks
 //

@@ -404,8 +404,9 @@ auto SharedQueue<T>::ChooseDelays(std::optional<absl::Duration> after,
   if (retry_after.has_value()) {
     // The shorter delay counts: not that of the schedule.
     least = internal::kForever;
-    const int64_t given = ticks.From(std::min(*retry_after, parts_->max_retry));
-    other = other < 0 ? given : std::min(other, given);
+    const int64_t given =
+        ticks.From((std::min)(*retry_after, parts_->max_retry));
+    other = other < 0 ? given : (std::min)(other, given);
   }
   return {least, other};
 }
@@ -700,7 +701,7 @@ absl::StatusOr<bool> SharedQueue<T>::Unpark(const T& item) {
 template <typename T>
 absl::StatusOr<size_t> SharedQueue<T>::UnparkAll() {
   const absl::StatusOr<std::vector<FailedItem<T>>> parked =
-      Parked(std::numeric_limits<size_t>::max());
+      Parked((std::numeric_limits<size_t>::max)());
   if (!parked.ok()) return parked.status();
   std::vector<Operation> operations;
   for (auto it = parked->rbegin(); it != parked->rend(); ++it) {
@@ -709,8 +710,9 @@ absl::StatusOr<size_t> SharedQueue<T>::UnparkAll() {
   const absl::StatusOr<std::vector<int64_t>> results =
       queue_.Apply(std::move(operations));
   if (!results.ok()) return Logged(results.status(), nullptr, "UnparkAll()");
-  return results->size() -
-         std::count(results->begin(), results->end(), internal::kFalse);
+  return static_cast<size_t>(
+      std::count_if(results->begin(), results->end(),
+                    [](int64_t it) { return it != internal::kFalse; }));
 }
 
 template <typename T>

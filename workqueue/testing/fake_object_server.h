@@ -220,9 +220,10 @@ class FakeObjectServer {
             absl::StrCat("page is '", options.page, "'; it must be a number"));
       }
       const size_t end =
-          std::min(client.listed.size() - begin, page_size_) + begin;
-      objects.assign(client.listed.begin() + begin,
-                     client.listed.begin() + end);
+          (std::min)(client.listed.size() - begin, page_size_) + begin;
+      const auto first = client.listed.begin();
+      objects.assign(first + static_cast<ptrdiff_t>(begin),
+                     first + static_cast<ptrdiff_t>(end));
       page.version = absl::StrCat(client.listed_version);
       if (end < client.listed.size()) page.next_page = absl::StrCat(end);
     }
@@ -248,7 +249,7 @@ class FakeObjectServer {
     }
     size_t next = history_.size();
     while (next > compacted_ && versions_[next - 1] > since) --next;
-    next -= std::min(next - compacted_, repeated_events_);
+    next -= (std::min)(next - compacted_, repeated_events_);
     return std::make_unique<ClientWatcher>(this, &client, next, ends_);
   }
 
@@ -354,9 +355,9 @@ class FakeObjectServer<Object>::Client final : public ListerWatcher<Object> {
 template <typename Object>
 class FakeObjectServer<Object>::ClientWatcher final : public Watcher<Object> {
  public:
-  ClientWatcher(FakeObjectServer* server, const Client* client, size_t next,
-                int ends)
-      : client(client), ends(ends), next(next), server_(server) {}
+  ClientWatcher(FakeObjectServer* server, const Client* its_client, size_t from,
+                int ends_before)
+      : client(its_client), ends(ends_before), next(from), server_(server) {}
 
   absl::StatusOr<std::optional<Event>> Next() override {
     return server_->Next(*this);

@@ -302,7 +302,7 @@ TEST_P(QueueTestSuite, EachAddServesOneGet) {
   }
   for (int i = 0; i < kGetters; ++i) queue_->Add(std::to_string(i));
   std::vector<bool> seen(kGetters);
-  for (auto& getter : getters) seen[std::stoi(*getter.get())] = true;
+  for (auto& getter : getters) seen[std::stoul(*getter.get())] = true;
   EXPECT_EQ(seen, std::vector<bool>(kGetters, true));
 }
 
@@ -517,23 +517,23 @@ TEST_P(QueueTestSuite, SeveralMayDrainAtOnce) {
 }
 
 TEST_P(QueueTestSuite, ManyProducersAndConsumers) {
-  constexpr int kProducers = 4, kConsumers = 4, kItems = 10, kAdds = 500;
+  constexpr size_t kProducers = 4, kConsumers = 4, kItems = 10, kAdds = 500;
   std::vector<std::atomic<int>> added(kItems), seen(kItems), workers_on(kItems);
   std::atomic<bool> shared{false};
   std::vector<Thread> producers, consumers;
-  for (int p = 0; p < kProducers; ++p) {
+  for (size_t p = 0; p < kProducers; ++p) {
     producers.emplace_back([&, p] {
-      for (int i = 0; i < kAdds; ++i) {
-        const int item = (i * (p + 1)) % kItems;
+      for (size_t i = 0; i < kAdds; ++i) {
+        const size_t item = (i * (p + 1)) % kItems;
         ++added[item];
         EXPECT_TRUE(queue_->Add(std::to_string(item)));
       }
     });
   }
-  for (int c = 0; c < kConsumers; ++c) {
+  for (size_t c = 0; c < kConsumers; ++c) {
     consumers.emplace_back([&] {
       while (std::optional<std::string> got = queue_->Get()) {
-        const int item = std::stoi(*got);
+        const size_t item = std::stoul(*got);
         if (++workers_on[item] > 1) shared = true;
         seen[item] = added[item].load();
         --workers_on[item];
@@ -545,7 +545,7 @@ TEST_P(QueueTestSuite, ManyProducersAndConsumers) {
   EXPECT_TRUE(queue_->ShutDownWithDrain());
   for (Thread& consumer : consumers) consumer.join();
   EXPECT_FALSE(shared) << "two workers had an item at the same time";
-  for (int i = 0; i < kItems; ++i) {
+  for (size_t i = 0; i < kItems; ++i) {
     EXPECT_EQ(seen[i], added[i]) << "an addition of " << i << " went unseen";
   }
 }
@@ -772,7 +772,7 @@ TEST_P(AcquireAsyncTestSuite, CallsEachCallbackOnce) {
   for (int i = 0; i < 200; ++i) queue_->Add(std::to_string(i));
   executor_.RunAll();
   EXPECT_EQ(results_.size(), 100u);
-  for (int i = 0; i < 100; ++i) {
+  for (size_t i = 0; i < 100; ++i) {
     EXPECT_EQ(results_[i], "a:" + std::to_string(i));
   }
   EXPECT_EQ(queue_->Len(), 100u);
@@ -875,7 +875,7 @@ TEST_P(AcquireAsyncTestSuite, ACallbackCanBeCancelledAfterTheShutDown) {
   std::vector<AcquireId> ids;
   for (int i = 0; i < 20; ++i) ids.push_back(Acquire(std::to_string(i)));
   queue_->ShutDown();
-  for (int i = 0; i < 20; i += 2) EXPECT_TRUE(queue_->CancelAcquire(ids[i]));
+  for (size_t i = 0; i < 20; i += 2) EXPECT_TRUE(queue_->CancelAcquire(ids[i]));
   executor_.RunAll();
   EXPECT_EQ(results_.size(), 10u);
   for (AcquireId id : ids) EXPECT_FALSE(queue_->CancelAcquire(id));
@@ -1118,21 +1118,21 @@ TEST_P(AcquireAsyncTestSuite, ThreadsAndCallbacksProcessEachItemOnce) {
   for (int t = 0; t < 3; ++t) {
     threads.emplace_back([&] {
       while (std::optional<std::string> item = queue_->Get()) {
-        ++processed[std::stoi(*item)];
+        ++processed[std::stoul(*item)];
         queue_->Done(*item);
       }
     });
   }
   std::function<void(Item)> process = [&](Item item) {
     if (!item.ok()) return;
-    ++processed[std::stoi(**item)];
+    ++processed[std::stoul(**item)];
     queue_->AcquireNextAsync(&*item, &inline_, process);
   };
   for (int i = 0; i < 3; ++i) queue_->AcquireAsync(&inline_, process);
   for (int i = 0; i < kItems; ++i) queue_->Add(std::to_string(i));
   EXPECT_TRUE(queue_->ShutDownWithDrain());
   for (Thread& thread : threads) thread.join();
-  for (int i = 0; i < kItems; ++i) EXPECT_EQ(processed[i], 1) << i;
+  for (size_t i = 0; i < kItems; ++i) EXPECT_EQ(processed[i], 1) << i;
 }
 
 // If a call held a lock while it calls back, the callback could not make its

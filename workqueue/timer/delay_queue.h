@@ -300,7 +300,7 @@ class DelayQueue : private internal::DelayQueueBase {
   bool MoveDueTo(std::vector<T>* values, size_t max, Removed* removed)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     const absl::Time now = clock_->TimeNow();
-    while (values->size() < std::min(max, values->capacity())) {
+    while (values->size() < (std::min)(max, values->capacity())) {
       const internal::SlabId due = waiting_.Due(now);
       if (due == internal::kNoSlabId) return false;
       values->push_back(std::move(nodes_.At(due)->value));
@@ -405,7 +405,8 @@ absl::StatusOr<std::vector<T>> DelayQueue<T>::TakeUpToWithTimeout(
     DueLock lock(this);
     absl::Status status = lock.AwaitDue(timeout);
     if (!status.ok()) return status;
-    values.reserve(std::min(max, kCanGrow ? kFirstCapacity : waiting_.size()));
+    values.reserve(
+        (std::min)(max, kCanGrow ? kFirstCapacity : waiting_.size()));
     values.push_back(std::move(nodes_.At(lock.due())->value));
     Remove(nodes_.At(lock.due()), &removed);
     // From here on, what has been taken is returned, whatever throws.
@@ -417,7 +418,7 @@ absl::StatusOr<std::vector<T>> DelayQueue<T>::TakeUpToWithTimeout(
   while (kCanGrow && more) {
     more = false;
     internal::TryCall([&, this] {
-      values.reserve(std::min(max, 2 * values.capacity()));
+      values.reserve((std::min)(max, 2 * values.capacity()));
       MutexLock lock(&mu_);
       more = MoveDueTo(&values, max, &removed);
     });

@@ -18,7 +18,7 @@ TimingWheel::TimingWheel(absl::Time now, absl::Duration tick, size_t slots)
     : scale_(now),
       tick_ns_(absl::ToInt64Nanoseconds(tick)),
       max_tick_(kNever / tick_ns_ - 1),
-      slots_(static_cast<int64_t>(slots)) {
+      slots_(static_cast<uint32_t>(slots)) {
   AddRing();
 }
 

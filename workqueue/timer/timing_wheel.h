@@ -53,7 +53,7 @@ class TimingWheel {
 
   absl::Time Insert(SlabId id, absl::Time due_at, absl::Time now) {
     // An empty wheel does not turn.
-    if (size_ == 0) now_ = std::max(now_, LastTick(now));
+    if (size_ == 0) now_ = (std::max)(now_, LastTick(now));
     ++size_;
     return TimeAt(Put(id, TickFor(due_at, now)));
   }
@@ -160,7 +160,7 @@ class TimingWheel {
   int64_t LastTick(absl::Time time) const {
     const int64_t ns = scale_.Floor(time);
     const int64_t tick = ns / tick_ns_ - (ns % tick_ns_ < 0);
-    return std::max(-max_tick_, tick);
+    return (std::max)(-max_tick_, tick);
   }
 
   // Returns the first tick that is not before `time`.
@@ -243,7 +243,8 @@ class TimingWheel {
     const int64_t step =
         too_far ? now_ / ring.span + slots_ - 1 : tick / ring.span;
     const size_t slot = static_cast<size_t>(step % slots_);
-    at.list = static_cast<uint32_t>((&ring - rings_.data()) * slots_ + slot);
+    at.list = static_cast<uint32_t>(&ring - rings_.data()) * slots_ +
+              static_cast<uint32_t>(slot);
     PushBack(ring.slots[slot], id);
     ring.SetEmpty(slot, false);
     return step * ring.span;
@@ -261,8 +262,8 @@ class TimingWheel {
   TimeScale scale_;
   const int64_t tick_ns_;
   const int64_t max_tick_;  // later ticks never come
-  const int64_t slots_;
-  int64_t now_ = 0;  // the tick up to which entries have been moved
+  const uint32_t slots_;    // of each ring
+  int64_t now_ = 0;         // the tick up to which entries have been moved
   size_t size_ = 0;
   std::vector<Ring> rings_;
   absl::Time horizon_;            // the rings reach at least so far

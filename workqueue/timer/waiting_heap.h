@@ -156,7 +156,7 @@ class WaitingHeap {
 
   SlabId Due(absl::Time now) {
     const int64_t now_ns = scale_.Floor(now);
-    latest_now_ = std::max(latest_now_, now_ns);
+    latest_now_ = (std::max)(latest_now_, now_ns);
     return DueBy(now_ns);
   }
 
@@ -199,7 +199,7 @@ class WaitingHeap {
   Slot NewSlot(SlabId id, absl::Time due_at, absl::Time now) {
     if (due_at > now) return {scale_.Ceil(due_at), next_sequence_++, id};
     const int64_t due = scale_.Floor(due_at);
-    latest_now_ = std::max(latest_now_, due);
+    latest_now_ = (std::max)(latest_now_, due);
     return {due, next_sequence_++, id};
   }
 
@@ -251,7 +251,7 @@ class WaitingHeap {
   }
 
   TimeScale scale_;
-  int64_t latest_now_ = std::numeric_limits<int64_t>::min();  // on scale_
+  int64_t latest_now_ = (std::numeric_limits<int64_t>::min)();  // on scale_
   uint32_t next_sequence_;
   // By id: an index in heap_, or kInRun and one in run_.
   SegmentedArray<uint32_t> places_;

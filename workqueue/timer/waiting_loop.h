@@ -65,7 +65,7 @@ class WaitingLoop {
    private:
     friend class WaitingLoop;
 
-    static constexpr uint32_t kNoTurn = std::numeric_limits<uint32_t>::max();
+    static constexpr uint32_t kNoTurn = (std::numeric_limits<uint32_t>::max)();
 
     // The index in the loop's turns_, or kNoTurn. Guarded by the loop's mu_.
     uint32_t index_ = kNoTurn;

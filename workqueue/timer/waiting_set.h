@@ -126,7 +126,7 @@ class WaitingSet {
   // Returns the first entry that is due at `now`, or `kNoSlabId` if there is
   // none.
   SlabId Due(absl::Time now) {
-    latest_ = std::max(latest_, now);
+    latest_ = (std::max)(latest_, now);
     return wheel_ ? wheel_->Due(now) : heap_.Due(now);
   }
 

@@ -271,8 +271,8 @@ class TracingQueue final
   absl::Status AddItems(const AddOptions& options,
                         absl::Span<const T> items) override {
     const auto delay_of = [](std::optional<absl::Duration> delay) {
-      return std::max(delay.value_or(absl::ZeroDuration()),
-                      absl::ZeroDuration());
+      return (std::max)(delay.value_or(absl::ZeroDuration()),
+                        absl::ZeroDuration());
     };
     AddInfo adding;
     adding.kind = options.rate_limited        ? AddKind::kRetry

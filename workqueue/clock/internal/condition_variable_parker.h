@@ -47,7 +47,7 @@ class ConditionVariableParker final : public Parker {
       if (end <= now) break;
       cv_.wait_until(
           lock, std::chrono::steady_clock::time_point(absl::ToChronoNanoseconds(
-                    std::min(end, now + LongestWait()))));
+                    (std::min)(end, now + LongestWait()))));
     }
     const bool unparked = unparked_;
     unparked_ = false;

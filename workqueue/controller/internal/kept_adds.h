@@ -128,14 +128,14 @@ class KeptAdds final : public ForwardingQueue<T, RateLimitingInterface<T>,
     void Ask(const AddOptions& options, absl::Time now) {
       const absl::Duration after = options.after.value_or(absl::ZeroDuration());
       if (after > absl::ZeroDuration()) {
-        due = std::min(due, now + after);
+        due = (std::min)(due, now + after);
       } else {
         at_once = true;
       }
-      priority = std::max(priority, options.priority);
+      priority = (std::max)(priority, options.priority);
     }
 
-    int priority = std::numeric_limits<int>::min();
+    int priority = (std::numeric_limits<int>::min)();
     bool at_once = false;
     // When to add the item, too; infinite if at no other time.
     absl::Time due = absl::InfiniteFuture();
@@ -219,7 +219,7 @@ class KeptAdds final : public ForwardingQueue<T, RateLimitingInterface<T>,
           [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { entries = Take(); });
       error.Update(taken);
       if (!taken.ok()) break;
-      left -= std::min(left, entries.size());  // Some may be new.
+      left -= (std::min)(left, entries.size());  // Some may be new.
       mu_.Unlock();
       const absl::Status added =
           CatchAsStatus([&] { return AddEntries(entries); });
@@ -234,7 +234,7 @@ class KeptAdds final : public ForwardingQueue<T, RateLimitingInterface<T>,
   // Takes those of the next entries out of the list that one call can add.
   Entries Take() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     Entries taken;
-    taken.reserve(std::min(list_.size(), kBatch));
+    taken.reserve((std::min)(list_.size(), kBatch));
     const int priority = list_.front()->priority;
     while (!list_.empty() && taken.size() < taken.capacity()) {
       Entry* const entry = list_.front();

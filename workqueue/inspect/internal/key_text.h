@@ -30,7 +30,7 @@ class KeyText {
   // Returns the key of `item`, which is never cut if there is a codec.
   std::string Of(const T& item) const {
     if (codec_.encode == nullptr) return DescribeItem(item);
-    return Printable(codec_.encode(item), std::numeric_limits<size_t>::max());
+    return Printable(codec_.encode(item), (std::numeric_limits<size_t>::max)());
   }
 
   // Returns the item that `key` names. Returns `absl::UnimplementedError`

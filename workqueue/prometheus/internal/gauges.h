@@ -38,7 +38,7 @@ class CombinedGauges {
  public:
   using Combine = double (*)(double, double);
   static double Sum(double a, double b) { return a + b; }
-  static double Max(double a, double b) { return std::max(a, b); }
+  static double Max(double a, double b) { return (std::max)(a, b); }
 
   CombinedGauges() = default;
   CombinedGauges(const CombinedGauges&) = delete;

@@ -67,14 +67,14 @@ struct EngineOperation {
   std::string text = {};
 };
 
-// The result of an operation that adds an item: `kAdded` if the item was not
+// The result of an operation that adds an item: `kNewItem` if the item was not
 // there before, and otherwise `kTrue`.
 constexpr int64_t kFalse = 0;
 constexpr int64_t kTrue = 1;
-constexpr int64_t kAdded = 2;
+constexpr int64_t kNewItem = 2;
 
 // The engine's memory is full, and the operation would have added something.
-constexpr int64_t kFull = -1;
+constexpr int64_t kMemoryFull = -1;
 
 // The operation must be tried again.
 constexpr int64_t kNotYet = -2;

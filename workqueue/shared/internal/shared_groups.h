@@ -88,14 +88,14 @@ class SharedGroups {
       const FairDimension<T>& dimension = fair_.dimensions.front();
       group = dimension.group_of(item);
       if (dimension.weight_of) {
-        weight = std::max(1, dimension.weight_of(group));
+        weight = (std::max)(1, dimension.weight_of(group));
       }
     }
     return absl::StrCat(is_retry ? "1 " : "0 ", weight, " ", group);
   }
 
  private:
-  static constexpr size_t kUnbounded = std::numeric_limits<size_t>::max();
+  static constexpr size_t kUnbounded = (std::numeric_limits<size_t>::max)();
 
   static int64_t ToTicks(size_t bound) {
     constexpr size_t kMost = size_t{1} << 53;

@@ -58,7 +58,7 @@ constexpr absl::Duration kLongestWait = absl::Microseconds(500);
 void ReportResults(const EngineRequest& request, const EngineReply& reply,
                    SharedQueueMetrics* metrics) {
   int64_t adds = reply.came_due;
-  if (std::find(reply.results.begin(), reply.results.end(), kFull) !=
+  if (std::find(reply.results.begin(), reply.results.end(), kMemoryFull) !=
       reply.results.end()) {
     metrics->OnError();
   }
@@ -80,7 +80,7 @@ void ReportResults(const EngineRequest& request, const EngineReply& reply,
       default:
         continue;
     }
-    if (reply.results[i] == kAdded) ++adds;
+    if (reply.results[i] == kNewItem) ++adds;
   }
   metrics->OnAdds(adds);
   metrics->OnExpired(reply.expired);
@@ -340,7 +340,7 @@ absl::StatusOr<std::vector<int64_t>> SharedQueueCore::SendInPieces(
                    .subspan(static_cast<size_t>(next - operations.begin())));
       return call.status;
     }
-    if (std::find(call.results.begin(), call.results.end(), kFull) !=
+    if (std::find(call.results.begin(), call.results.end(), kMemoryFull) !=
         call.results.end()) {
       return absl::ResourceExhaustedError("the server's memory is full");
     }

@@ -65,7 +65,7 @@ class LeaderFollowers {
   absl::Time BeginWait(Waiter* waiter, absl::Time first, absl::Time deadline) {
     if (leader_ == nullptr && first < absl::InfiniteFuture()) {
       leader_ = waiter;
-      const absl::Time wake_at = std::min(first, deadline);
+      const absl::Time wake_at = (std::min)(first, deadline);
       leader_wake_time_.Set(wake_at);
       return wake_at;
     }

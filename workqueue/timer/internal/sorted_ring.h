@@ -223,7 +223,8 @@ class SortedRing {
     while (begin_ != end_ && IsHole(begin_)) begin_ = AfterHole(begin_);
     const size_t unused = SegmentOf(begin_);
     if (unused <= segments_.size() / 2) return;
-    segments_.erase(segments_.begin(), segments_.begin() + unused);
+    segments_.erase(segments_.begin(),
+                    segments_.begin() + static_cast<ptrdiff_t>(unused));
     first_ = StartOf(begin_);
     if (segments_.size() < MinSize<Segment>(segments_.capacity())) {
       TryCall([this] { segments_.shrink_to_fit(); });

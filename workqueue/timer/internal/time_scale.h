@@ -23,8 +23,8 @@ namespace workqueue::internal {
 class TimeScale {
  public:
   // The infinite past and future.
-  static constexpr int64_t kAlways = std::numeric_limits<int64_t>::min();
-  static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+  static constexpr int64_t kAlways = (std::numeric_limits<int64_t>::min)();
+  static constexpr int64_t kNever = (std::numeric_limits<int64_t>::max)();
 
   explicit TimeScale(absl::Time start) : start_(start) {}
 

@@ -126,7 +126,7 @@ class ItemTraces {
   HandedOutTraces HandOut(const T& item) {
     HandedOutTraces traces;
     Change(item, [&](Entry& entry) {
-      const absl::Time first = std::min(entry.added, entry.delayed);
+      const absl::Time first = (std::min)(entry.added, entry.delayed);
       if (first < absl::InfiniteFuture()) traces.first_add = first;
       entry.added = entry.delayed = absl::InfiniteFuture();
       traces.dropped = std::exchange(entry.dropped, 0);

@@ -151,7 +151,7 @@ bool MemoryQueue::Add(Entry& e, int64_t priority, bool retry) {
 }
 
 int64_t MemoryQueue::AddNow(Entry& e, int64_t priority, bool retry) {
-  return Add(e, priority, retry) ? kAdded : kTrue;
+  return Add(e, priority, retry) ? kNewItem : kTrue;
 }
 
 void MemoryQueue::StopWaiting(Entry& e) {
@@ -556,7 +556,7 @@ EngineReply MemoryQueue::Apply(const EngineRequest& request, int64_t clock,
   EngineReply reply;
   DoWhatIsDue(&reply);
   for (const EngineOperation& operation : request.operations) {
-    reply.results.push_back(full && Adds(operation.code) ? kFull
+    reply.results.push_back(full && Adds(operation.code) ? kMemoryFull
                                                          : Do(operation));
   }
 
