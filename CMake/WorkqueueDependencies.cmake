@@ -37,5 +37,6 @@ function(workqueue_find_or_fetch package target repository)
   set(ABSL_ENABLE_INSTALL ${WORKQUEUE_ENABLE_INSTALL})
   set(ABSL_PROPAGATE_CXX_STD ON)
   set(INSTALL_GTEST OFF)
+  set(gtest_force_shared_crt ON)  # as all others with MSVC
   FetchContent_MakeAvailable(${package})
 endfunction()

@@ -19,7 +19,11 @@ _WARNINGS = [
     "-Wwrite-strings",
 ]
 
-_COPTS = _WARNINGS + select({
+_COPTS = select({
+    # MSVC knows none of these.
+    "@rules_cc//cc/compiler:msvc-cl": [],
+    "//conditions:default": _WARNINGS,
+}) + select({
     "@rules_cc//cc/compiler:clang": ["-Wthread-safety"],
     "//conditions:default": [],
 }) + select({

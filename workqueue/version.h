@@ -11,8 +11,9 @@
 #ifndef WORKQUEUE_VERSION_H_
 #define WORKQUEUE_VERSION_H_
 
-#if __cplusplus < 201703L
-#error "workqueue needs C++17 or later: compile with -std=c++17"
+// MSVC states its standard in _MSVC_LANG alone, unless it has /Zc:__cplusplus.
+#if __cplusplus < 201703L && !(defined(_MSVC_LANG) && _MSVC_LANG >= 201703L)
+#error "workqueue needs C++17 or later: compile with -std=c++17 or /std:c++17"
 #endif
 
 #define WORKQUEUE_VERSION_MAJOR 0

@@ -46,7 +46,7 @@ class CountedHeap {
   // Whether `Fail()` neither counts nor affects the allocations of this thread.
   inline static thread_local bool spared = false;
 
-  static void* Allocate(size_t size, size_t alignment = kHeader) {
+  static void* Allocate(size_t size, size_t alignment = kAlignment) {
 #ifdef ABSL_HAVE_EXCEPTIONS
     if (exhausted || Fails()) throw std::bad_alloc();
 #endif
@@ -55,30 +55,40 @@ class CountedHeap {
 
   // Allocates memory. Returns null on failure.
   static void* AllocateOrNull(size_t size) noexcept {
-    return exhausted || Fails() ? nullptr : AllocateBlock(size, kHeader);
+    return exhausted || Fails() ? nullptr : AllocateBlock(size, kAlignment);
   }
 
-  static void Deallocate(void* p, size_t alignment = kHeader) {
+  static void Deallocate(void* p) {
     if (p == nullptr) return;
-    char* const block = static_cast<char*>(p) - alignment;
+    const Header header = static_cast<Header*>(p)[-1];
     --blocks_in_use;
-    bytes_in_use -= static_cast<int64_t>(*reinterpret_cast<size_t*>(block));
-    std::free(block);
+    bytes_in_use -= static_cast<int64_t>(header.size);
+    std::free(header.memory);
   }
 
  private:
-  // `alignment` must be at least `kHeader`. The header takes `alignment` bytes.
+  // What is before each block.
+  struct Header {
+    void* memory;  // what malloc() has returned
+    size_t size;
+  };
+
+  // The least alignment, which malloc() has, too.
+  static constexpr size_t kAlignment = __STDCPP_DEFAULT_NEW_ALIGNMENT__;
+  static_assert(kAlignment >= sizeof(Header), "");
+
+  // Not every system has std::aligned_alloc().
   static void* AllocateBlock(size_t size, size_t alignment) {
-    const size_t whole = (size + 2 * alignment - 1) / alignment * alignment;
+    char* const memory = static_cast<char*>(std::malloc(size + alignment));
+    if (memory == nullptr) std::abort();
     char* const block =
-        static_cast<char*>(std::aligned_alloc(alignment, whole));
-    if (block == nullptr) std::abort();
-    ::new (block) size_t(size);
+        memory + (alignment - reinterpret_cast<uintptr_t>(memory) % alignment);
+    ::new (block - sizeof(Header)) Header{memory, size};
     ++allocations;
     ++blocks_in_use;
     if (static_cast<int64_t>(size) > largest_block) largest_block = size;
     bytes_in_use += static_cast<int64_t>(size);
-    return block + alignment;
+    return block;
   }
 
   static bool Fails() {
@@ -92,11 +102,6 @@ class CountedHeap {
   // negative: the first failure has happened
   inline static std::atomic<int64_t> until_failure_{0};
   inline static std::atomic<int64_t> failing_{0};
-
-  // The size of the header before each block. The header stores the block's
-  // size.
-  static constexpr size_t kHeader = alignof(std::max_align_t);
-  static_assert(kHeader >= sizeof(size_t), "");
 };
 
 }  // namespace workqueue
@@ -131,17 +136,17 @@ void operator delete(void* p, size_t) noexcept {
 void operator delete[](void* p, size_t) noexcept {
   workqueue::CountedHeap::Deallocate(p);
 }
-void operator delete(void* p, std::align_val_t alignment) noexcept {
-  workqueue::CountedHeap::Deallocate(p, static_cast<size_t>(alignment));
+void operator delete(void* p, std::align_val_t) noexcept {
+  workqueue::CountedHeap::Deallocate(p);
 }
-void operator delete[](void* p, std::align_val_t alignment) noexcept {
-  workqueue::CountedHeap::Deallocate(p, static_cast<size_t>(alignment));
+void operator delete[](void* p, std::align_val_t) noexcept {
+  workqueue::CountedHeap::Deallocate(p);
 }
-void operator delete(void* p, size_t, std::align_val_t alignment) noexcept {
-  workqueue::CountedHeap::Deallocate(p, static_cast<size_t>(alignment));
+void operator delete(void* p, size_t, std::align_val_t) noexcept {
+  workqueue::CountedHeap::Deallocate(p);
 }
-void operator delete[](void* p, size_t, std::align_val_t alignment) noexcept {
-  workqueue::CountedHeap::Deallocate(p, static_cast<size_t>(alignment));
+void operator delete[](void* p, size_t, std::align_val_t) noexcept {
+  workqueue::CountedHeap::Deallocate(p);
 }
 
 #endif  // WORKQUEUE_TEST_BASE_COUNTED_HEAP_H_

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <random>
@@ -100,7 +101,8 @@ struct CountingEq {
 // Many standard libraries hash integers and pointers in this way.
 TEST(NodeHashSetTest, AHashMayBeTheItemItself) {
   constexpr int kItems = 2000;
-  for (int shift = 0; shift < 50; ++shift) {
+  constexpr int kHighestShift = std::numeric_limits<size_t>::digits - 11;
+  for (int shift = 0; shift <= kHighestShift; ++shift) {
     NodeHashSet<uint64_t, TestEntry<uint64_t>, CountingEq> table;
     CountingEq::unequal = 0;
     for (uint64_t i = 0; i < kItems; ++i) {

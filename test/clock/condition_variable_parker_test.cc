@@ -3,8 +3,10 @@
 
 #include "workqueue/clock/internal/condition_variable_parker.h"
 
+#ifndef _WIN32
 #include <pthread.h>
 #include <signal.h>
+#endif
 
 #include <atomic>
 #include <memory>
@@ -39,6 +41,7 @@ TEST_F(ConditionVariableParkerTest, EndsAtTheDeadline) {
   }
 }
 
+#ifndef _WIN32  // It has no signals that end a wait.
 TEST_F(ConditionVariableParkerTest, IsNotEndedByASignal) {
   struct sigaction ignore = {}, before;
   ignore.sa_handler = [](int) {};
@@ -55,6 +58,7 @@ TEST_F(ConditionVariableParkerTest, IsNotEndedByASignal) {
   other.join();
   sigaction(SIGUSR1, &before, nullptr);
 }
+#endif
 
 TEST_F(ConditionVariableParkerTest, HoldsOneWakeUp) {
   const auto parker = New();

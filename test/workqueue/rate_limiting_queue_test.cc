@@ -4,6 +4,7 @@
 #include "workqueue/rate_limiting_queue.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -488,7 +489,7 @@ TEST(RateLimitingQueueBelowTest, MayBeAnyDelayingQueue) {
                             "CancelAcquire",
                             "CancelWait f",
                             "AddItems g 2s anew",
-                            "TakeSnapshotWith 18446744073709551615",
+                            absl::StrCat("TakeSnapshotWith ", SIZE_MAX),
                             "TakeSnapshotWith 7",
                             "TakeSnapshotWith h"}));
 }

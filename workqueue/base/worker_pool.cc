@@ -28,7 +28,7 @@ thread_local const WorkerPool* pool_of_thread = nullptr;
 void NameThisThread(absl::string_view owner, absl::string_view role) {
   constexpr size_t kMaxBytes = 15;
   if (owner.empty()) owner = "workqueue";
-  char name[kMaxBytes + 1] = {};
+  [[maybe_unused]] char name[kMaxBytes + 1] = {};  // Some have no names.
   size_t size = 0;
   for (const char c : owner.substr(0, kMaxBytes - 1 - role.size())) {
     name[size++] = absl::ascii_isprint(static_cast<unsigned char>(c)) ? c : '?';

@@ -129,8 +129,7 @@ absl::Status CheckHost(const std::map<std::string, std::string>& headers,
 }
 
 // Returns the parameter `name`; empty if there is none.
-const std::string& Parameter(const InspectRequest& request,
-                             const std::string& name) {
+const std::string& Parameter(const InspectRequest& request, const char* name) {
   static const std::string* const empty = new std::string();
   const auto it = request.parameters.find(name);
   return it == request.parameters.end() ? *empty : it->second;

@@ -3,8 +3,6 @@
 
 #include "workqueue/leader_election/leader_elector.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -24,6 +22,7 @@
 #include "workqueue/base/check_duration.h"
 #include "workqueue/base/exceptions.h"
 #include "workqueue/base/mutex_lock.h"
+#include "workqueue/base/process_id.h"
 #include "workqueue/base/worker_pool.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/parker.h"
@@ -49,7 +48,7 @@ constexpr double kJitterFactor = 1.2;
 Clock* MachineClock() { return Clock::GetRealClock(); }
 
 std::string DefaultIdentity() {
-  return absl::StrCat(internal::HostName(), "-", getpid(), "-",
+  return absl::StrCat(internal::HostName(), "-", internal::ProcessId(), "-",
                       internal::NewUniqueText());
 }
 

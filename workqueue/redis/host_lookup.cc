@@ -5,8 +5,6 @@
 
 #include <netdb.h>
 #include <netinet/in.h>
-#include <sys/types.h>
-#include <unistd.h>
 
 #include <cstring>
 #include <map>
@@ -23,6 +21,7 @@
 #include "absl/synchronization/mutex.h"
 #include "workqueue/base/exceptions.h"
 #include "workqueue/base/mutex_lock.h"
+#include "workqueue/base/process_id.h"
 #include "workqueue/base/worker_pool.h"
 #include "workqueue/redis/wake_fd.h"
 
@@ -32,7 +31,7 @@ namespace {
 // The lookups in progress. A child of `fork()` does not have its parent's
 // threads, and so none of these.
 using InProgress =
-    std::map<std::pair<pid_t, std::string>, std::shared_ptr<HostLookup>>;
+    std::map<std::pair<int, std::string>, std::shared_ptr<HostLookup>>;
 
 absl::Mutex mu(absl::kConstInit);
 
@@ -87,14 +86,14 @@ HostLookup::Addresses HostLookup::Parse(const std::string& host, int port) {
 absl::StatusOr<std::shared_ptr<HostLookup>> HostLookup::Begin(
     const std::string& host) {
   MutexLock lock(&mu);
-  std::shared_ptr<HostLookup>& lookup = AllInProgress()[{getpid(), host}];
+  std::shared_ptr<HostLookup>& lookup = AllInProgress()[{ProcessId(), host}];
   if (lookup != nullptr) return lookup;
   lookup = std::make_shared<HostLookup>();
   const auto start = [lookup, host] {
     std::thread([lookup, host] { lookup->Run(host); }).detach();
   };
   if (lookup->done_.ok() && TryCall(start)) return lookup;
-  AllInProgress().erase({getpid(), host});
+  AllInProgress().erase({ProcessId(), host});
   return absl::ResourceExhaustedError(absl::StrCat(
       "no thread or no file descriptor is left to resolve ", host));
 }
@@ -108,7 +107,7 @@ void HostLookup::Run(const std::string& host) {
     found_ = std::move(found);
   }
   MutexLock lock(&mu);
-  AllInProgress().erase({getpid(), host});
+  AllInProgress().erase({ProcessId(), host});
   done_.Set();
 }
 

@@ -9,6 +9,7 @@
 #include <sys/un.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -17,7 +18,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -83,7 +83,9 @@ bool Decode(absl::string_view text, std::string* result) {
         !absl::ascii_isxdigit(text[2])) {
       return false;
     }
-    result->append(absl::HexStringToBytes(text.substr(1, 2)));
+    uint32_t byte = 0;
+    if (!absl::SimpleHexAtoi(text.substr(1, 2), &byte)) return false;
+    result->push_back(static_cast<char>(byte));
     text.remove_prefix(3);
   }
   return true;

@@ -1,9 +1,6 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include <sys/types.h>
-#include <unistd.h>
-
 #include <cstdint>
 #include <memory>
 #include <thread>  // NOLINT(build/c++11)
@@ -15,6 +12,7 @@
 #include "absl/time/time.h"
 #include "workqueue/base/exceptions.h"
 #include "workqueue/base/mutex_lock.h"
+#include "workqueue/base/process_id.h"
 #include "workqueue/base/worker_pool.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/internal/condition_variable_parker.h"
@@ -44,7 +42,7 @@ class DeadlineThread {
     static absl::Mutex mu(absl::kConstInit);
     static DeadlineThread* thread = nullptr;
     internal::MutexLock lock(&mu);
-    if (thread == nullptr || thread->process_ != getpid()) {
+    if (thread == nullptr || thread->process_ != ProcessId()) {
       thread = new DeadlineThread(clock);
     }
     return thread;
@@ -57,7 +55,7 @@ class DeadlineThread {
 
  private:
   explicit DeadlineThread(Clock* clock)
-      : process_(getpid()),
+      : process_(ProcessId()),
         clock_(clock),
         parker_(clock->NewParker(Parker::Role::kLoop)),
         waiters_(clock->TimeNow(), [this] { parker_->Unpark(); }) {
@@ -72,7 +70,7 @@ class DeadlineThread {
     }
   }
 
-  const pid_t process_;
+  const int process_;
   Clock* const clock_;
   const std::unique_ptr<Parker> parker_;
   DeadlineWaiters waiters_;

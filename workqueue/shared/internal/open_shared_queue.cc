@@ -3,8 +3,6 @@
 
 #include "workqueue/shared/internal/open_shared_queue.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -20,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "ratelimit/token_bucket.h"
+#include "workqueue/base/process_id.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/redis/redis_address.h"
 #include "workqueue/redis/unique_text.h"
@@ -162,7 +161,7 @@ absl::StatusOr<std::unique_ptr<SharedQueueParts>> OpenSharedQueue(
     const std::optional<EngineOperation>& set_groups) {
   SharedQueueOptionsBase options = given;
   if (options.client_name.empty()) {
-    options.client_name = absl::StrCat(HostName(), "/", getpid());
+    options.client_name = absl::StrCat(HostName(), "/", ProcessId());
   }
   absl::Status status = Check(options);
   if (!status.ok()) return status;
