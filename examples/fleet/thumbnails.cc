@@ -100,6 +100,14 @@ class Thumbnails {
     return made.substr(0, made.find('\n')) != ThumbnailOf(picture);
   }
 
+  absl::Time ChangedAt(const std::string& name) const {
+    std::error_code error;
+    const fs::file_time_type time =
+        fs::last_write_time(folder_ / "in" / name, error);
+    return absl::Now() -
+           absl::FromChrono(fs::file_time_type::clock::now() - time);
+  }
+
   const fs::path& folder() const { return folder_; }
 
  private:
@@ -171,8 +179,14 @@ workqueue::Source<std::string> NewSource(Thumbnails* thumbnails,
         if (context.stop.HasBeenNotified()) return absl::OkStatus();
         const auto it = known.find(name);
         const bool is_old = resyncs && thumbnails->IsOld(name);
-        // What is new to this process may have changed while none ran.
-        const bool changed = it == known.end() ? is_old : it->second != time;
+        bool changed = it != known.end() && it->second != time;
+        if (it == known.end() && is_old) {
+          // It may have changed while no process ran.
+          const auto failed = (*controller)->failures().Find(name);
+          if (!failed.ok() && !absl::IsNotFound(failed.status())) continue;
+          changed = failed.ok() &&
+                    thumbnails->ChangedAt(name) >= failed->last_failed_at;
+        }
         if (changed && !(*controller)->failures().Unpark(name).ok()) {
           continue;  // The next scan tries again.
         }

@@ -334,8 +334,8 @@ TEST_P(SharedFailuresTest, AnItemThatEndsItsProcessIsParked) {
       EXPECT_EQ(Parked(), "");
       auto lease = a_->TryAcquire();
       ASSERT_TRUE(lease.ok()) << i;
-      clock_.Step(2 * kLease);  // The client is suspended.
-      a_->Len();                // Lets the engine look.
+      clock_.Step(kLease);  // The client is suspended.
+      a_->Len();            // Lets the engine look.
       AwaitRetry();
       EXPECT_FALSE(lease->Done());
     }
@@ -354,6 +354,18 @@ TEST_P(SharedFailuresTest, AnItemThatEndsItsProcessIsParked) {
   FailureLedgerOptions wrong;
   wrong.max_failures = 0;
   EXPECT_TRUE(absl::IsInvalidArgument(a_->SetLimits(wrong)));
+}
+
+// Nobody could renew a lease meanwhile.
+TEST_P(SharedFailuresTest, AnOutageThatIsLongerThanALeaseParksNothing) {
+  ASSERT_TRUE(b_->SetLimits(AtFailure(1)).ok());
+  clock_.Step(absl::ZeroDuration());
+  a_->Add("x");
+  auto lease = a_->TryAcquire();
+  ASSERT_TRUE(lease.ok());
+  clock_.Step(2 * kLease);
+  EXPECT_EQ(b_->NumRequeues("x"), 1);
+  EXPECT_EQ(Parked(), "");
 }
 
 TEST_P(SharedFailuresTest, ALostLeaseCountsOnce) {

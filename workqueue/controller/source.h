@@ -25,9 +25,10 @@ template <typename T>
 struct SourceContext {
   // The controller's queue, to which the source adds items.
   //
-  // If the queue does not take an item, because it throws or because its engine
-  // does not answer, the controller keeps the item and adds it again each
-  // second, and the call returns OK. Meanwhile `Controller::Healthy()` returns
+  // If the queue does not take an item, because it throws, or because its
+  // engine does not answer or refuses it, as after a password has changed, the
+  // controller keeps the item and adds it again each second, and the call
+  // returns OK. Meanwhile `Controller::Healthy()` returns
   // an `absl::UnavailableError` that says how many items are kept, and calls do
   // not wait for the engine. An item is kept once, however often it is added.
   // A call blocks as long as a million items are kept. The controller loses

@@ -33,8 +33,9 @@ namespace workqueue::internal {
 // KeptAdds
 //
 // The queue of a controller, as its sources see it. It keeps the items that the
-// queue does not take, because it throws or because its engine does not answer,
-// and adds them again each second. `SourceContext::queue` has its promises.
+// queue does not take, because it throws, or because its engine does not answer
+// or refuses them, and adds them again each second. `SourceContext::queue` has
+// its promises.
 //
 // Thread-safe.
 template <typename T, typename Hash, typename Eq>
@@ -96,7 +97,7 @@ class KeptAdds final : public ForwardingQueue<T, RateLimitingInterface<T>,
   // Returns whether an item was dropped, or is still kept.
   bool HasLost() const {
     MutexLock lock(&mu_);
-    return dropped_ || entries_.size() > 0;
+    return dropped_ + entries_.size() > 0;
   }
 
   // Ends the thread, and the adds that block. Must be called.
@@ -110,10 +111,11 @@ class KeptAdds final : public ForwardingQueue<T, RateLimitingInterface<T>,
                           ABSL_NO_THREAD_SAFETY_ANALYSIS { thread_.Join(); };
     join();
     MutexLock lock(&mu_);
-    if (entries_.size() == 0) return;
+    const size_t lost = dropped_ + entries_.size();
+    if (lost == 0) return;
     errors_.Write(
-        [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-          return absl::StrCat(entries_.size(),
+        [lost] {
+          return absl::StrCat(lost,
                               " added items are lost: the queue took none");
         },
         error_);
@@ -275,11 +277,11 @@ class KeptAdds final : public ForwardingQueue<T, RateLimitingInterface<T>,
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     const bool drop =
         !error.ok() && (this->below().ShuttingDown() || !IsPassing(error));
-    dropped_ |= drop;
     for (Entry* const entry : entries) {
       entry->being_added = false;
       const bool again = std::exchange(entry->asked_again, false);
       if ((error.ok() || drop) && !again) {
+        if (drop) ++dropped_;
         entries_.Erase(entry);
       } else {
         list_.PushBack(entry);
@@ -292,7 +294,7 @@ class KeptAdds final : public ForwardingQueue<T, RateLimitingInterface<T>,
 
   mutable absl::Mutex mu_;
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
-  bool dropped_ ABSL_GUARDED_BY(mu_) = false;
+  size_t dropped_ ABSL_GUARDED_BY(mu_) = 0;
   absl::Status error_ ABSL_GUARDED_BY(mu_);  // the last one
   absl::Time since_ ABSL_GUARDED_BY(mu_);    // when the first item was kept
   NodeHashSet<T, Entry, Eq> entries_ ABSL_GUARDED_BY(mu_);

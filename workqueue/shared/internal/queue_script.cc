@@ -658,8 +658,9 @@ end
 
 -- Ends the processing of an item that nobody processes any more: the item is
 -- added again after the delay of its failures, but at least `least`; if this is no
--- failure, after `least`. At a limit of the queue it is parked. In a queue that
--- has been shut down nothing waits. There the item counts as being processed
+-- failure, after `least`. At a limit of the queue it is parked, but not if its lease
+-- has expired long ago: then nobody could ask, and its holder perhaps not renew it.
+-- In a queue that has been shut down nothing waits. There the item counts as being processed
 -- meanwhile, with a negative token, so that a drain does not forget it.
 local function abandon(item, e, least, error, fails)
   local delay = fails and retry_delay(e, least, -1) or least
@@ -667,7 +668,8 @@ local function abandon(item, e, least, error, fails)
   if fails then
     count_failure(item, e, error)
     local _, most_failures, longest, room, stays = parse_limits(limits)
-    if room and is_at_limit(e, most_failures, longest, room) then
+    if room and is_at_limit(e, most_failures, longest, room) and
+        now - tonumber(redis.call('ZSCORE', LEASES, item) or now) <= lease / 2 then
       local added_again = e[STATE] == DIRTY
       stop_processing(item, e)
       park(item, e, stays, added_again)

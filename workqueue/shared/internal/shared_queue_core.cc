@@ -533,6 +533,15 @@ void SharedQueueCore::TakeIn(const EngineRequest& request, EngineReply reply,
   counts_.failing = static_cast<size_t>(reply.failing);
   counts_.parked = static_cast<size_t>(reply.parked);
   TakeInState(reply);
+  if (reply.expired > 0) {
+    errors_.Write([&reply] {
+      return absl::StrCat(reply.expired,
+                          " leases have expired: their processes have ended, "
+                          "or could not renew "
+                          "them; parked items: ",
+                          reply.parked);
+    });
+  }
   Report([&](SharedQueueMetrics* metrics) {
     ReportResults(request, reply, metrics);
   });

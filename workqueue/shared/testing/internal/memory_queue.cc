@@ -228,7 +228,8 @@ void MemoryQueue::Abandon(Entry& e, int64_t least, const std::string& error,
                          ? e.retry
                          : fails || e.in_process.value_or(false);
   if (fails) CountFailure(e, error);
-  if (fails && limits_.has_value() && IsAtLimit(e, *limits_)) {
+  const bool in_time = now_ - e.expiry <= request_->lease / 2;
+  if (fails && in_time && limits_.has_value() && IsAtLimit(e, *limits_)) {
     const bool added_again = e.state == State::kDirty;
     StopProcessing(e);
     Park(e, limits_->stays, added_again);
