@@ -101,13 +101,13 @@ TEST(LastingErrorTest, TellsTheBeginningTheDurationAndTheEnd) {
   }
   error.Over();
   error.Over();
-  error.Lasts(why);
+  error.Lasts(why, clock.TimeNow() - 3 * kSecond);
   EXPECT_THAT(log.messages(),
               testing::ElementsAre(
                   "E queue q: has no server: UNAVAILABLE: gone",
                   "E queue q: has no server, for 10s: UNAVAILABLE: gone",
                   "I queue q: has a server, after 20s",
-                  "E queue q: has no server: UNAVAILABLE: gone"));
+                  "E queue q: has no server, for 3s: UNAVAILABLE: gone"));
 }
 
 }  // namespace

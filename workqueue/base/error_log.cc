@@ -97,26 +97,26 @@ void ErrorLog::Write(absl::FunctionRef<std::string()> message) {
   });
 }
 
-void LastingError::Lasts(const absl::Status& why) {
+void LastingError::Lasts(const absl::Status& why, absl::Time since) {
   // The clock is the user's and may throw.
   internal::TryCall([&] {
     const absl::Time now = clock_->TimeNow();
     absl::Duration lasted;
     {
       MutexLock lock(&mu_);
-      if (!lasts_) since_ = now;
+      if (!lasts_) since_ = std::min(since, now);
       if (lasts_ && now < logged_at_ + Period() && now >= since_) return;
       logged_at_ = now;
       lasts_ = true;
       lasted = now - since_;
     }
     log_.Error([&] {
-      const std::string since =
+      const std::string for_so_long =
           lasted > absl::ZeroDuration()
               ? absl::StrCat(", for ", absl::FormatDuration(absl::Ceil(
                                            lasted, absl::Seconds(1))))
               : "";
-      return absl::StrCat(what_, since, ": ",
+      return absl::StrCat(what_, for_so_long, ": ",
                           Printable(StatusText(why), kPrintedErrorBytes));
     });
   });

@@ -164,8 +164,10 @@ class LastingError {
                Clock* clock, absl::string_view what, absl::string_view over)
       : log_(kind, name, sink), clock_(clock), what_(what), over_(over) {}
 
-  // The error is, or still is, `why`.
-  void Lasts(const absl::Status& why) ABSL_LOCKS_EXCLUDED(mu_);
+  // The error is, or still is, `why`. If it is new, it began at `since`, and
+  // not later than now.
+  void Lasts(const absl::Status& why, absl::Time since = absl::InfiniteFuture())
+      ABSL_LOCKS_EXCLUDED(mu_);
 
   // There is no error, or none any more.
   void Over() ABSL_LOCKS_EXCLUDED(mu_) {

@@ -127,9 +127,8 @@ class InspectionRegistry {
       absl::string_view name, std::unique_ptr<Inspectable> inspectable);
 
   // Inspects all objects, in the order of their names. See
-  // `Inspectable::Inspect()`. An object that has returned an error is not asked
-  // again for a second: many viewers wait no longer for a server that does not
-  // answer than one.
+  // `Inspectable::Inspect()`. An object that has not answered is not asked
+  // again for a second: many viewers wait no longer for its server than one.
   std::vector<NamedInspection> InspectAll(size_t max_items);
 
   // Calls the function of the same name of the object `name`. Returns

@@ -491,7 +491,7 @@ void SharedQueueCore::SendTogether() {
   }
   error_ = reply.status();
   if (!reply.ok()) failed_at_ = MachineClock()->TimeNow();
-  reply.ok() ? outage_.Over() : outage_.Lasts(error_);
+  reply.ok() ? outage_.Over() : outage_.Lasts(error_, start);
   Report([&](SharedQueueMetrics* metrics) {
     metrics->OnRoundTrip(clock()->TimeNow() - sent_at);
     if (!reply.ok()) metrics->OnError();
@@ -537,8 +537,7 @@ void SharedQueueCore::TakeIn(const EngineRequest& request, EngineReply reply,
     errors_.Write([&reply] {
       return absl::StrCat(reply.expired,
                           " leases have expired: their processes have ended, "
-                          "or could not renew "
-                          "them; parked items: ",
+                          "or could not renew them; parked items: ",
                           reply.parked);
     });
   }
