@@ -67,7 +67,7 @@ class CountedHeap {
   }
 
  private:
-  // What is before each block.
+  // Stands before each block.
   struct Header {
     void* memory;  // what malloc() has returned
     size_t size;

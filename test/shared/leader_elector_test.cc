@@ -121,7 +121,7 @@ class LeaderElectorTest : public ElectionFixture {
 
 INSTANTIATE_ELECTION_TESTS(LeaderElectorTest);
 
-// What needs a server.
+// These tests need a server.
 using LeaderElectorServerTest = LeaderElectorTest;
 INSTANTIATE_TEST_SUITE_P(Server, LeaderElectorServerTest,
                          testing::Values(Store::kServer));

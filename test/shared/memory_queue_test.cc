@@ -197,7 +197,7 @@ class MemoryQueueTest : public testing::TestWithParam<int> {
     return {EngineOperation::kSetGroups, "", bound(), bound()};
   }
 
-  // What an add says of the groups.
+  // Returns the text by which an add tells its group.
   std::string GroupOf() {
     constexpr const char* kGroups[] = {"", "a", "a b", "\n"};
     if (!has_groups() || Below(10) == 0) return "";

@@ -148,7 +148,7 @@ INSTANTIATE_TEST_SUITE_P(Engines, SharedGroupsTest,
                                                                   : "Server";
                          });
 
-// What needs the keys of a server.
+// These tests change the keys of a server.
 using SharedGroupsKeysTest = SharedGroupsTest;
 INSTANTIATE_TEST_SUITE_P(Server, SharedGroupsKeysTest,
                          testing::Values(Engine::kServer));

@@ -97,6 +97,10 @@ void ErrorLog::Write(absl::FunctionRef<std::string()> message) {
   });
 }
 
+std::string InSeconds(absl::Duration d) {
+  return absl::FormatDuration(absl::Ceil(d, absl::Seconds(1)));
+}
+
 void LastingError::Lasts(const absl::Status& why, absl::Time since) {
   // The clock is the user's and may throw.
   internal::TryCall([&] {
@@ -113,8 +117,7 @@ void LastingError::Lasts(const absl::Status& why, absl::Time since) {
     log_.Error([&] {
       const std::string for_so_long =
           lasted > absl::ZeroDuration()
-              ? absl::StrCat(", for ", absl::FormatDuration(absl::Ceil(
-                                           lasted, absl::Seconds(1))))
+              ? absl::StrCat(", for ", InSeconds(lasted))
               : "";
       return absl::StrCat(what_, for_so_long, ": ",
                           Printable(StatusText(why), kPrintedErrorBytes));
@@ -131,11 +134,8 @@ void LastingError::LogEnd() {
       lasts_ = false;
       lasted = clock_->TimeNow() - since_;
     }
-    log_.Info([&] {
-      return absl::StrCat(
-          over_, ", after ",
-          absl::FormatDuration(absl::Ceil(lasted, absl::Seconds(1))));
-    });
+    log_.Info(
+        [&] { return absl::StrCat(over_, ", after ", InSeconds(lasted)); });
   });
 }
 

@@ -148,6 +148,10 @@ class ErrorLog {
   MessageLimit limit_;
 };
 
+// Returns `d` as text, rounded up to whole seconds: what has begun does not
+// last for zero.
+std::string InSeconds(absl::Duration d);
+
 // LastingError
 //
 // Logs an error that may last for hours, such as that of a server that does not

@@ -92,7 +92,7 @@ class Election {
   virtual void StopListening() = 0;
 };
 
-// What an elector is in its election.
+// Describes one elector of an election.
 struct ElectionOptions {
   std::string name;         // of the election
   std::string identity;     // of the elector; others may have the same

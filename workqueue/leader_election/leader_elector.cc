@@ -259,12 +259,11 @@ absl::Status LeaderElector::Healthy() const {
   }
   if (ended_ || error_.ok()) return failure_;
   const absl::Duration ago =
-      absl::Ceil(clock_->TimeNow() - succeeded_at_.value_or(started_at_),
-                 absl::Seconds(1));
+      clock_->TimeNow() - succeeded_at_.value_or(started_at_);
   return absl::Status(
       error_.code(),
       absl::StrCat(log_.who(), ": no request has succeeded for ",
-                   absl::FormatDuration(ago),
+                   internal::InSeconds(ago),
                    succeeded_at_.has_value() ? ": " : ", since the start: ",
                    error_.message()));
 }

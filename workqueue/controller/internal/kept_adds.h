@@ -89,9 +89,8 @@ class KeptAdds final : public ForwardingQueue<T, RateLimitingInterface<T>,
     return absl::UnavailableError(
         absl::StrCat(errors_.who(), ": the queue has not taken ",
                      entries_.size(), " added items, the first of them for ",
-                     absl::FormatDuration(absl::Ceil(clock_->TimeNow() - since_,
-                                                     absl::Seconds(1))),
-                     ": ", Printable(StatusText(error_), kPrintedErrorBytes)));
+                     InSeconds(clock_->TimeNow() - since_), ": ",
+                     Printable(StatusText(error_), kPrintedErrorBytes)));
   }
 
   // Returns whether an item was dropped, or is still kept.

@@ -92,7 +92,7 @@ std::string UnknownText(const NamedInspection& object) {
   return absl::StrCat(text, ": ", StatusText(object.inspection.status()));
 }
 
-// What is known of an object of which anything is.
+// Returns the contents of the object, or what is known of them nevertheless.
 const Inspection& KnownOf(const NamedInspection& object) {
   return object.inspection.ok() ? *object.inspection : *object.here;
 }

@@ -89,7 +89,7 @@ absl::StatusOr<LeaderLease::State> LeaderLease::Call(absl::string_view mode,
   if (!reply.ok()) return Named(reply.status(), election_, redis_.address);
   absl::StatusOr<State> state = Parse(**reply);
   if (!state.ok()) {
-    // What follows may be out of step.
+    // The next replies may be those of earlier requests.
     connector_.connection()->Break(state.status().message());
   } else if (followed_ != connections_) {
     // What broke the old connection need not have broken the listener's.

@@ -660,8 +660,8 @@ end
 -- added again after the delay of its failures, but at least `least`; if this is no
 -- failure, after `least`. At a limit of the queue it is parked, but not if its lease
 -- has expired long ago: then nobody could ask, and its holder perhaps not renew it.
--- In a queue that has been shut down nothing waits. There the item counts as being processed
--- meanwhile, with a negative token, so that a drain does not forget it.
+-- In a queue that has been shut down nothing waits. There the item counts as being
+-- processed meanwhile, with a negative token, so that a drain does not forget it.
 local function abandon(item, e, least, error, fails)
   local delay = fails and retry_delay(e, least, -1) or least
   kind = e[STATE] == DIRTY and e.k or (fails and 1 or e.h or 0)

@@ -360,15 +360,12 @@ absl::Status SharedQueueCore::Healthy() const {
     return absl::Status(
         error_.code(),
         absl::StrCat(errors_.who(), " has not reached its engine for ",
-                     absl::FormatDuration(
-                         absl::Ceil(UnreachableFor(), absl::Seconds(1))),
-                     ": ", error_.message()));
+                     InSeconds(UnreachableFor()), ": ", error_.message()));
   }
   if (full_since_.has_value()) {
     return absl::ResourceExhaustedError(
         absl::StrCat(errors_.who(), ": the server's memory has been full for ",
-                     absl::FormatDuration(absl::Ceil(
-                         clock()->TimeNow() - *full_since_, absl::Seconds(1))),
+                     InSeconds(clock()->TimeNow() - *full_since_),
                      ", so nothing can be added"));
   }
   if (options_.require_durable_server && !settings_problem_.empty()) {
@@ -490,8 +487,6 @@ void SharedQueueCore::SendTogether() {
     unreachable_since_ = start;
   }
   error_ = reply.status();
-  if (!reply.ok()) failed_at_ = MachineClock()->TimeNow();
-  reply.ok() ? outage_.Over() : outage_.Lasts(error_, start);
   Report([&](SharedQueueMetrics* metrics) {
     metrics->OnRoundTrip(clock()->TimeNow() - sent_at);
     if (!reply.ok()) metrics->OnError();
@@ -510,9 +505,12 @@ void SharedQueueCore::SendTogether() {
     call->changed.Signal();
   }
   if (reply.ok()) {
+    outage_.Over();
     ask_at_ = absl::InfinitePast();
     TakeIn(request, *std::move(reply), sent_at, notices);
   } else {
+    outage_.Lasts(error_, start);
+    failed_at_ = MachineClock()->TimeNow();
     ask_at_ = clock()->TimeNow() + RetryAfter();
     LookAt(ask_at_, notices);
   }
