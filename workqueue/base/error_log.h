@@ -175,7 +175,7 @@ class LastingError {
 
   // There is no error, or none any more.
   void Over() ABSL_LOCKS_EXCLUDED(mu_) {
-    if (lasts_.load(std::memory_order_relaxed)) LogEnd();
+    if (lasts_) LogEnd();
   }
 
  private:
