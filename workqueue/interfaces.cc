@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "workqueue/timer/waiting_loop.h"
 
 namespace workqueue {
 
@@ -25,6 +26,10 @@ absl::Status CheckAddOptions(const AddOptions& options, AddSupport support) {
                      "; this queue cannot add an item later"));
   }
   return absl::OkStatus();
+}
+
+void internal::DieIfGetNeverEnds(const absl::Status& error) {
+  DieIfWouldBlockLoop("Get()", error);
 }
 
 }  // namespace workqueue

@@ -56,6 +56,9 @@ using AcquireCallback =
 
 namespace internal {
 struct AcquireTag;
+
+// Aborts the program if a get without a timeout would return `error` for ever.
+void DieIfGetNeverEnds(const absl::Status& error);
 }  // namespace internal
 
 // AcquireId
@@ -194,6 +197,9 @@ using ItemReceiver = absl::FunctionRef<void(const T& item, int priority)>;
 //   * `absl::DeadlineExceededError`: there was no item within the timeout.
 //   * `absl::InvalidArgumentError`: an argument is wrong; names it and its
 //     value.
+//   * `absl::FailedPreconditionError` of a queue in memory: the call would
+//     block the thread of a `WaitingLoop` that the program drives. `Get()`,
+//     which cannot return it, aborts the program with a message.
 //   * Any other error: an implementation could not reach its engine. Nobody
 //     knows what is there. The caller should try again later. A queue in memory
 //     returns no such error.
@@ -511,6 +517,7 @@ class Interface {
       const absl::Status status = GetItem(absl::InfiniteDuration(), receive);
       if (ABSL_PREDICT_TRUE(status.ok())) return true;
       if (absl::IsCancelled(status)) return false;
+      internal::DieIfGetNeverEnds(status);
     }
   }
 };

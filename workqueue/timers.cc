@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "workqueue/base/error_log.h"
 #include "workqueue/base/exceptions.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/base/slab.h"
@@ -46,6 +47,12 @@ Timers::~Timers() {
     internal::Trampoline::RunDeferred();
     {
       MutexLock lock(&mu_);
+      if (!left() && loop_->IsDrivenHere()) {
+        internal::Fatal(
+            "timers are destroyed on the thread that runs their waiting loop, "
+            "while executors still have callbacks; shut them down first, and "
+            "let the loop run");
+      }
       clock_->AwaitWithDeadline(&mu_, absl::Condition(&left),
                                 absl::InfiniteFuture());
       if (entries_.size() == 0) return;

@@ -100,7 +100,9 @@ class Timers final : private WaitingLoop::Client {
 
   // Shuts the timers down, submits the callbacks that wait, and blocks until
   // all have returned and are destroyed. A callback of other timers may destroy
-  // these, even on the same loop.
+  // these, even on the same loop. Aborts the program if it would block the
+  // thread of a loop that the program drives. That does not happen with an
+  // `InlineExecutor`.
   ~Timers() override;
 
   Timers(const Timers&) = delete;

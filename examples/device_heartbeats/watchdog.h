@@ -55,7 +55,7 @@ class Watchdog {
   Watchdog(size_t devices, absl::Duration timeout,
            const workqueue::DelayQueueOptions& options,
            std::vector<Alarm>* alarms)
-      : clock_(workqueue::OrRealClock(options.clock)),
+      : clock_(options.clock.clock()),
         timeout_(timeout),
         alarms_(alarms),
         timeouts_(options),

@@ -61,7 +61,7 @@ class Shop {
   // Uses the clock of `options`. Appends to `*books`. Not owned; the caller
   // must read `*books` only after the shop has been destroyed.
   Shop(const workqueue::DelayQueueOptions& options, Books* books)
-      : clock_(workqueue::OrRealClock(options.clock)),
+      : clock_(options.clock.clock()),
         books_(books),
         unpaid_(options),
         cancelling_([this] {

@@ -94,8 +94,8 @@ class ControllerFixture : public testing::TestWithParam<Workers> {
       pools_.push_back(*ThreadPool::Create(std::move(pool)));
       options.executor = pools_.back().get();
       options.max_in_flight = std::exchange(options.workers, 1);
-      options.reconcile_async =
-          MakeAsync(std::exchange(options.reconcile, nullptr), options.clock);
+      options.reconcile_async = MakeAsync(
+          std::exchange(options.reconcile, nullptr), options.clock.clock());
     }
     auto controller = Controller<std::string>::Create(std::move(options));
     EXPECT_TRUE(controller.ok()) << controller.status();

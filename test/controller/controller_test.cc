@@ -380,13 +380,14 @@ TEST_P(ControllerTest, EachBadOptionIsNamed) {
               options.reconcile_timeout = absl::ZeroDuration();
             }),
             "reconcile_timeout is 0; it must be positive");
-  EXPECT_EQ(error([](auto& options) {
-              options.sources.resize(2);
-              options.sources[0].run = [](SourceContext<std::string>&) {
-                return absl::OkStatus();
-              };
-            }),
-            "sources[1].run is empty; it must be callable");
+  EXPECT_EQ(
+      error([](auto& options) {
+        options.sources.resize(2);
+        options.sources[0].run = [](SourceContext<std::string>&) {
+          return absl::OkStatus();
+        };
+      }),
+      "sources[1].run is empty; it must be callable, unless run_async is");
   EXPECT_EQ(error([](auto& options) {
               options.queue =
                   std::make_unique<RateLimitingQueue<std::string>>();

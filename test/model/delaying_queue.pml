@@ -16,6 +16,10 @@
 //   -DPUSHERS=2 -DSTOPPERS=1 -DEARLY_END=1                           | holds, and loop_ends
 //   -DPUSHERS=1 -DSTOPPERS=1 -DMOVERS=1                              | holds
 //   -DPUSHERS=1 -DECHOES=1 -DEARLY_END=1                             | holds
+//   -DPUSHERS=2 -DLAST=3 -DTICKERS=1 -DDRIVEN                        | holds
+//   -DPUSHERS=2 -DSTOPPERS=1 -DEARLY_END=1 -DDRIVEN                  | holds, and loop_ends
+//   -DBROKEN_SLEEPS_UNTOLD                                           | assertion
+//   -DBROKEN_EVENT_READ_AFTER_RUN -DDRIVEN                           | assertion
 //   -DBROKEN_SLEEP_AFTER_CHECK                                       | assertion
 //   -DBROKEN_SLEEP_WITHOUT_CHECK                                     | assertion
 //   -DBROKEN_END_RUN_FORGETS_WAKE                                    | assertion
@@ -66,8 +70,8 @@
 #endif
 #define PARKERS 1
 #include "parker.pml"
-#include "waiting_loop.pml"
 #include "wake_time.pml"
+#include "waiting_loop.pml"
 
 #define DELAYING 0
 #define TICKER 1

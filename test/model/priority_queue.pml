@@ -27,8 +27,8 @@
 #endif
 #define PARKERS 1
 #include "parker.pml"
-#include "waiting_loop.pml"
 #include "wake_time.pml"
+#include "waiting_loop.pml"
 
 #define QUEUE 0
 

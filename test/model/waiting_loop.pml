@@ -1,5 +1,7 @@
 // WaitingLoop (workqueue/timer/waiting_loop.cc), without its heartbeat, and with
-// a clock that does not go back. A model that includes this file defines
+// a clock that does not go back. With DRIVEN, the program drives the loop: parker
+// 0 is the program's poll, and a wake-up is an event that the poll reads. A model
+// that includes this file and wake_time.pml defines
 //
 //   PARKERS                1: the loop sleeps in parker 0,
 //   Run(client, at, next)  Client::Run(), which returns `next`; the two clients
@@ -14,6 +16,8 @@ byte seen;           // now_
 bool is_client[2];   // whether it has a turn
 byte next_run[2];    // the time of its turn
 byte first_number;   // the client whose turn has the lower number
+bool before_end[2];  // whether the number of its turn is below end_
+byte sleeps_until;   // wake_time_
 byte running = NOBODY;
 bool running_removed;
 bool stopping;
@@ -25,8 +29,21 @@ bool loop_ended;
 inline NewTurn(client, time) {
   assert(is_client[client]);
   next_run[client] = (time > seen -> time : seen);
-  first_number = 1 - client
+  first_number = 1 - client;
+  before_end[client] = false
 }
+
+#define IS_BEFORE(client, other)                                     \
+  (!is_client[other] || next_run[client] < next_run[other] ||        \
+   (next_run[client] == next_run[other] && first_number == client))
+
+// The time of the first turn.
+#define FIRST_RUN                                       \
+  (is_client[0] && IS_BEFORE(0, 1) -> next_run[0]       \
+                                   : (is_client[1] -> next_run[1] : NEVER))
+
+// WakeIfAsleep()
+inline WakeIfAsleep() { IF_WAKE_BY(sleeps_until, FIRST_RUN, Unpark(0)) }
 
 // SetTurn()
 inline SetTurn(client, time) {
@@ -44,15 +61,17 @@ inline SetTurn(client, time) {
 inline AddClient(client) {
   is_client[client] = true;
   NewTurn(client, PAST);
-  Unpark(0)
+  WakeIfAsleep()
 }
 
 // Wake(), in a critical section or outside of one.
 inline Wake(client) {
-#ifndef BROKEN_WAKE_ONLY_UNPARKS
-  SetTurn(client, PAST);
-#endif
+#ifdef BROKEN_WAKE_ONLY_UNPARKS
   Unpark(0)
+#else
+  SetTurn(client, PAST);
+  WakeIfAsleep()
+#endif
 }
 
 // Remove()
@@ -74,22 +93,36 @@ inline Remove(client) {
   }
 }
 
-#define IS_BEFORE(client, other)                                     \
-  (!is_client[other] || next_run[client] < next_run[other] ||        \
-   (next_run[client] == next_run[other] && first_number == client))
+// Sleep() and NextRun()
+inline Sleep(next) {
+  next = FIRST_RUN;
+  SetWakeTime(sleeps_until, next)
+}
+
+// The begin of RunClients().
+inline BeginRuns() {
+  ClearWakeTime(sleeps_until);
+  before_end[0] = true;
+  before_end[1] = true
+}
 
 // BeginRun(). Stores its results in `client` and `next`.
 inline BeginRun(at, client, next) {
   seen = at;
   client = NOBODY;
-  next = NEVER;
   if
-  :: is_client[0] && IS_BEFORE(0, 1) -> client = 0; next = next_run[0]
-  :: is_client[1] && IS_BEFORE(1, 0) -> client = 1; next = next_run[1]
+  :: is_client[0] && IS_BEFORE(0, 1) -> client = 0
+  :: is_client[1] && IS_BEFORE(1, 0) -> client = 1
   :: else
   fi;
   if
-  :: stopping || next > at -> client = NOBODY
+  :: stopping || client == NOBODY || FIRST_RUN > at || !before_end[client] ->
+    client = NOBODY;
+#ifdef BROKEN_SLEEPS_UNTOLD
+    next = FIRST_RUN
+#else
+    Sleep(next)
+#endif
   :: else -> running = client; next_run[client] = NEVER
   fi
 }
@@ -114,9 +147,10 @@ inline EndRun(client, next) {
   running_removed = false
 }
 
-// Loop()
+// Loop(), or the program that drives the loop.
 inline LoopUntilStopped() {
   byte at, next, client;
+  atomic { BeginRuns() }
   do
   ::
     at = now;
@@ -126,12 +160,25 @@ inline LoopUntilStopped() {
       Run(client, at, next);
       atomic { EndRun(client, next); at = 0; next = 0 }
     :: else ->
+      at = 0;
+#ifdef BROKEN_SLEEPS_UNTOLD
+      SetWakeTime(sleeps_until, next);
+#endif
       if
       :: stopping -> break
       :: else
       fi;
-      at = 0;
-      ParkUntil(0, next)
+#ifdef BROKEN_EVENT_READ_AFTER_RUN
+      unparked[0] = false;
+#endif
+#ifdef DRIVEN
+      if
+      :: true
+      :: atomic { Sleep(next) }
+      fi;
+#endif
+      ParkUntil(0, next);
+      atomic { BeginRuns() }
     fi
   od;
   loop_ended = true

@@ -402,9 +402,11 @@ TEST_F(WaitingLoopTest, OfManyClientsThoseThatAreLeftRunAtTheirTimes) {
 
 TEST_F(WaitingLoopTest, AClientCanAddAndRemoveOthers) {
   TestClient one, two;
-  TestClient client([&](absl::Time) {
-    loop_.Add(&two);
-    loop_.Remove(&one);
+  TestClient client([&, ran = false](absl::Time) mutable {
+    if (!std::exchange(ran, true)) {
+      loop_.Add(&two);
+      loop_.Remove(&one);
+    }
     return absl::InfiniteFuture();
   });
   loop_.Add(&one);
@@ -415,6 +417,7 @@ TEST_F(WaitingLoopTest, AClientCanAddAndRemoveOthers) {
   EXPECT_EQ(two.run_count(), 1);
   clock_.Step(kHeartbeat);
   EXPECT_EQ(one.run_count(), 1);
+  EXPECT_EQ(two.run_count(), 2);
   loop_.Remove(&two);
   loop_.Remove(&client);
 }

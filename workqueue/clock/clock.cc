@@ -3,12 +3,14 @@
 
 #include "workqueue/clock/clock.h"
 
+#include <functional>
 #include <memory>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "workqueue/base/mutex_lock.h"
+#include "workqueue/clock/alarm.h"
 #include "workqueue/clock/parker.h"
 
 namespace workqueue {
@@ -45,6 +47,10 @@ class AwaitParker final : public Parker {
 
 std::unique_ptr<Parker> Clock::NewParker(Parker::Role) {
   return std::make_unique<AwaitParker>(this);
+}
+
+std::unique_ptr<Alarm> Clock::NewAlarm(std::function<void()>) {
+  return nullptr;
 }
 
 }  // namespace workqueue

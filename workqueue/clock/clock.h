@@ -4,10 +4,12 @@
 #ifndef WORKQUEUE_CLOCK_CLOCK_H_
 #define WORKQUEUE_CLOCK_CLOCK_H_
 
+#include <functional>
 #include <memory>
 
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "workqueue/clock/alarm.h"
 #include "workqueue/clock/parker.h"
 #include "workqueue/version.h"
 
@@ -26,9 +28,9 @@ namespace workqueue {
 // provide only these four. The adapters in
 // `workqueue/clock/absl_clock_adapter.h` convert between the two interfaces.
 //
-// Implementations must be thread-safe. Only `NewParker()` may throw, because
-// the library also calls the other methods on threads that have no caller to
-// catch an exception.
+// Implementations must be thread-safe. Only `NewParker()` and `NewAlarm()` may
+// throw, because the library also calls the other methods on threads that have
+// no caller to catch an exception.
 //
 // Example:
 //
@@ -87,6 +89,14 @@ class Clock {
   // clock. The caller owns it and must destroy it before the clock. The default
   // implementation uses `AwaitWithDeadline()`. May throw if there is no memory.
   virtual std::unique_ptr<Parker> NewParker(Parker::Role role);
+
+  // Returns a new `Alarm`, for a loop that does not sleep on this clock. The
+  // clock calls `ring` when it reaches the time of the alarm, and when it goes
+  // back. `ring` must not block, and must not call the loop.
+  //
+  // Returns null, and never calls `ring`, if this clock advances by itself: a
+  // program can wait for its time without it. The default implementation does.
+  virtual std::unique_ptr<Alarm> NewAlarm(std::function<void()> ring);
 };
 
 // Returns `clock`, or the real clock if `clock` is null. Options that take a

@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <thread>  // NOLINT(build/c++11)
+#include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
@@ -14,6 +17,7 @@
 #include "absl/time/time.h"
 #include "workqueue/base/finite_time.h"
 #include "workqueue/base/mutex_lock.h"
+#include "workqueue/clock/alarm.h"
 #include "workqueue/clock/parker.h"
 
 namespace workqueue {
@@ -94,6 +98,51 @@ class FakeClock::FakeParker final : public Parker {
   bool unparked_ = false;
 };
 
+// The clock's mu_ guards all members.
+class FakeClock::FakeAlarm final : public Alarm {
+ public:
+  FakeAlarm(FakeClock* clock, std::function<void()> ring)
+      : clock_(clock), ring_(std::move(ring)) {
+    MutexLock lock(&clock_->mu_);
+    clock_->alarms_.insert(this);
+  }
+
+  ~FakeAlarm() override {
+    MutexLock lock(&clock_->mu_);
+    while (rings_) clock_->changed_.Wait(&clock_->mu_);
+    clock_->alarms_.erase(this);
+    clock_->changed_.SignalAll();
+  }
+
+  void Set(absl::Time time, std::thread::id runner) override {
+    MutexLock lock(&clock_->mu_);
+    time_ = time;
+    runner_ = runner;
+    clock_->changed_.SignalAll();
+  }
+
+  // Called without the clock's mu_, between two calls of `SetRings()`.
+  void Ring() { ring_(); }
+
+  // The rest requires the clock's mu_.
+
+  // `Ring()` will be called, or has been called. The loop has something to do.
+  void SetRings(bool rings) {
+    rings_ = rings;
+    if (rings) time_ = absl::InfinitePast();
+  }
+
+  absl::Time time() const { return time_; }
+  std::thread::id runner() const { return runner_; }
+
+ private:
+  FakeClock* const clock_;
+  const std::function<void()> ring_;
+  absl::Time time_ = absl::InfiniteFuture();
+  std::thread::id runner_ = std::this_thread::get_id();
+  bool rings_ = false;
+};
+
 FakeClock::FakeClock(absl::Time start)
     : awaiting_(
           internal::FiniteTime(start),
@@ -121,11 +170,17 @@ void FakeClock::Move(absl::FunctionRef<absl::Time(absl::Time)> move) {
   // Requests made before this call are handled at the old time.
   AwaitIdle();
   absl::Time now;
+  std::vector<FakeAlarm*> ringing;
   {
     MutexLock lock(&mu_);
     now = internal::FiniteTime(move(now_));
     if (now < now_) {
       for (FakeParker* loop : loops_) loop->UnparkLocked();
+    }
+    for (FakeAlarm* alarm : alarms_) {
+      if (now >= now_ && alarm->time() > now) continue;
+      alarm->SetRings(true);
+      ringing.push_back(alarm);
     }
     now_ = now;
     const auto due = std::partition(
@@ -136,6 +191,13 @@ void FakeClock::Move(absl::FunctionRef<absl::Time(absl::Time)> move) {
     parked_.erase(due, parked_.end());
   }
   awaiting_.Expire(now);
+  // Without the lock, because it may wake a thread that sleeps on this clock.
+  for (FakeAlarm* alarm : ringing) alarm->Ring();
+  {
+    MutexLock lock(&mu_);
+    for (FakeAlarm* alarm : ringing) alarm->SetRings(false);
+    changed_.SignalAll();
+  }
   AwaitIdle();
 }
 
@@ -150,6 +212,12 @@ bool FakeClock::Idle() const {
   for (const FakeParker* loop : loops_) {
     if (!asleep_.contains(loop->thread())) return false;
   }
+  for (const FakeAlarm* alarm : alarms_) {
+    if (alarm->time() <= now_ && !asleep_.contains(alarm->runner()) &&
+        alarm->runner() != std::this_thread::get_id()) {
+      return false;
+    }
+  }
   return true;
 }
 
@@ -157,7 +225,17 @@ bool FakeClock::HasWaiters() const { return NumWaiters() > 0; }
 
 size_t FakeClock::NumWaiters() const {
   MutexLock lock(&mu_);
-  return parked_.size() + awaiting_.Count();
+  return NumWaitersLocked();
+}
+
+size_t FakeClock::NumWaitersLocked() const {
+  const auto waits =
+      [this](const FakeAlarm* alarm) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+        return alarm->time() > now_ && alarm->time() < absl::InfiniteFuture();
+      };
+  return parked_.size() + awaiting_.Count() +
+         static_cast<size_t>(
+             std::count_if(alarms_.begin(), alarms_.end(), waits));
 }
 
 absl::Time FakeClock::GetEarliestWakeupTime() const {
@@ -166,12 +244,15 @@ absl::Time FakeClock::GetEarliestWakeupTime() const {
   for (const FakeParker* parker : parked_) {
     earliest = std::min(earliest, parker->deadline());
   }
+  for (const FakeAlarm* alarm : alarms_) {
+    if (alarm->time() > now_) earliest = std::min(earliest, alarm->time());
+  }
   return earliest;
 }
 
 void FakeClock::AwaitWaiters(size_t n) const {
   MutexLock lock(&mu_);
-  while (parked_.size() + awaiting_.Count() < n) changed_.Wait(&mu_);
+  while (NumWaitersLocked() < n) changed_.Wait(&mu_);
 }
 
 absl::Time FakeClock::TimeNow() {
@@ -192,6 +273,10 @@ bool FakeClock::AwaitWithDeadline(absl::Mutex* mu, const absl::Condition& cond,
 
 std::unique_ptr<Parker> FakeClock::NewParker(Parker::Role role) {
   return std::make_unique<FakeParker>(this, role);
+}
+
+std::unique_ptr<Alarm> FakeClock::NewAlarm(std::function<void()> ring) {
+  return std::make_unique<FakeAlarm>(this, std::move(ring));
 }
 
 }  // namespace workqueue

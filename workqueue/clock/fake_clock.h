@@ -5,6 +5,7 @@
 #define WORKQUEUE_CLOCK_FAKE_CLOCK_H_
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <thread>  // NOLINT(build/c++11)
 #include <vector>
@@ -14,6 +15,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "workqueue/clock/alarm.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/internal/deadline_waiters.h"
 #include "workqueue/clock/parker.h"
@@ -49,6 +51,15 @@ namespace workqueue {
 // the time and return before the thread continues. A thread that waits for
 // anything other than this clock, for example in a `Queue::Get()` without a
 // deadline, counts as working, and `Step()` waits for it.
+//
+// A loop that the program drives (see `WaitingLoop`) counts, too, although its
+// thread does not sleep on this clock. At the time of the loop's next run the
+// clock calls the loop's `wake` function, and `Step()` waits until the loop's
+// thread has run what is due. But it does not wait if it is called on the
+// loop's thread. So a test that runs the loop by hand does so after each step:
+//
+//     clock.Step(absl::Seconds(5));
+//     loop->RunDue();
 //
 // The time can go back. A thread that waits until a time then waits longer,
 // because that time is further away. A step back unparks each loop, so that the
@@ -103,7 +114,9 @@ class FakeClock final : public Clock {
   // may not have handled its latest requests yet. Call
   // `Step(absl::ZeroDuration())` first to wait for that.
 
-  // Returns whether at least one thread waits on this clock.
+  // Returns whether at least one thread waits on this clock. In these methods a
+  // loop that the program drives counts as a thread that waits until the loop's
+  // next run, if that is later than now.
   bool HasWaiters() const;
 
   // Returns the number of threads that wait on this clock. This includes
@@ -124,8 +137,10 @@ class FakeClock final : public Clock {
   bool AwaitWithDeadline(absl::Mutex* mu, const absl::Condition& cond,
                          absl::Time deadline) override;
   std::unique_ptr<Parker> NewParker(Parker::Role role) override;
+  std::unique_ptr<Alarm> NewAlarm(std::function<void()> ring) override;
 
  private:
+  class FakeAlarm;
   class FakeParker;
 
   // Waits until the clock is idle, sets the time to `move(current time)`, and
@@ -135,8 +150,9 @@ class FakeClock final : public Clock {
   // Blocks until no loop works and every woken thread has returned.
   void AwaitIdle();
 
-  // Returns whether no loop works and every thread woken in a parker has
-  // returned. Does not consider the threads in AwaitWithDeadline().
+  // Returns whether no loop works, except one that this thread runs, and every
+  // thread woken in a parker has returned. Does not consider the threads in
+  // AwaitWithDeadline().
   bool Idle() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Admits one Step() or SetTime() at a time.
@@ -153,8 +169,12 @@ class FakeClock final : public Clock {
   absl::Time now_ ABSL_GUARDED_BY(mu_);
   // The parkers in which a thread sleeps that has not been woken.
   std::vector<FakeParker*> parked_ ABSL_GUARDED_BY(mu_);
-  // The parkers of loops.
+  // Returns the number of threads that wait, and of loops that do as if.
+  size_t NumWaitersLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // The parkers of loops, and the alarms of loops that have none.
   absl::flat_hash_set<FakeParker*> loops_ ABSL_GUARDED_BY(mu_);
+  absl::flat_hash_set<FakeAlarm*> alarms_ ABSL_GUARDED_BY(mu_);
   // The threads that wait on this clock in any way, or were woken and have not
   // yet returned. A loop works if its thread is not in this set.
   absl::flat_hash_set<std::thread::id> asleep_ ABSL_GUARDED_BY(mu_);

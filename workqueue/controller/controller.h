@@ -15,6 +15,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/functional/any_invocable.h"
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -133,7 +134,23 @@ class Controller final : private internal::ControllerCore {
   //     stopped before. Such a call does not stop a controller that runs.
   //
   // The message of the error is a single line, as that of `Healthy()`.
+  // On the thread of a loop that the program drives, a call that would wait for
+  // a source returns `absl::FailedPreconditionError`, and does not start the
+  // controller.
   absl::Status Start() { return Lifecycle::Start(); }
+
+  // Starts the controller without blocking. `started` is called once, on the
+  // thread of the loop that is `ControllerOptions::clock`, with what `Start()`
+  // returns, or by the destructor, with an error. It may destroy the
+  // controller.
+  //
+  // Returns `absl::FailedPreconditionError`, and does not call `started`, if
+  // the clock is no loop, or if the controller has been started or stopped
+  // before.
+  absl::Status StartAsync(
+      absl::AnyInvocable<void(absl::Status status) &&> started) {
+    return Lifecycle::StartAsync(std::move(started));
+  }
 
   // Returns OK if the controller does its work, and otherwise the reason why it
   // does not. For a probe that tells whether a service is ready. The reasons
@@ -194,9 +211,25 @@ class Controller final : private internal::ControllerCore {
   // May be called from any thread and more than once. If the `timeout` of one
   // call passes, other calls that wait for the queued items return, too. If
   // the reconcile function or a source calls `Stop()`, the controller begins to
-  // stop, and `Stop()` returns false without waiting.
+  // stop, and `Stop()` returns false without waiting. So does a call that would
+  // block the thread of a loop that the program drives.
   bool Stop(absl::Duration timeout = absl::InfiniteDuration()) {
     return Lifecycle::Stop(timeout) && !kept_adds_.HasLost();
+  }
+
+  // Stops the controller without blocking. `stopped` is called once, on the
+  // thread of the loop that is `ControllerOptions::clock`, with what `Stop()`
+  // returns, or by the destructor. It may destroy the controller.
+  //
+  // Returns `absl::FailedPreconditionError`, and does nothing, if the clock is
+  // no loop. If the queue is in an engine that does not answer, the last look
+  // at the queue holds the loop up for 100 ms.
+  absl::Status StopAsync(absl::Duration timeout,
+                         absl::AnyInvocable<void(bool stopped) &&> stopped) {
+    return Lifecycle::StopAsync(
+        timeout, [this, stopped = std::move(stopped)](bool all) mutable {
+          std::move(stopped)(all && !kept_adds_.HasLost());
+        });
   }
 
   // Returns the queue. Items may be added to it before and after the start. The
@@ -393,6 +426,11 @@ class Controller final : private internal::ControllerCore {
   // Returns `sources` without the type of their items.
   std::vector<internal::LifecycleSource> Erase(std::vector<Source<T>> sources);
 
+  // Returns the context of a run of a source.
+  SourceContext<T> ContextOf(
+      std::function<void()> mark_synced,
+      std::function<void(const absl::Status&)> mark_unhealthy);
+
   // ControllerCore:
   void Work() override;
   void CloseQueue() override;
@@ -440,7 +478,8 @@ Controller<T, Hash, Eq>::Create(ControllerOptions<T> options) {
   for (size_t i = 0; i < options.sources.size(); ++i) {
     const Source<T>& source = options.sources[i];
     status.Update(internal::CheckSource(i, source.run != nullptr,
-                                        source.restart_backoff));
+                                        source.run_async != nullptr,
+                                        source.restart_backoff, options.clock));
     if (source.term == nullptr) continue;
     term = source.term;
     ++terms;
@@ -468,7 +507,8 @@ Controller<T, Hash, Eq>::Controller(
       rate_limiter_(RateLimiterOf(options)),
       queue_(QueueOf(options)),
       shared_failures_(queue_->AsSharedFailures()),
-      kept_adds_(queue_.get(), &queue_errors()) {
+      kept_adds_(queue_.get(), &queue_errors(),
+                 shared_failures_ == nullptr ? driven_loop() : nullptr) {
   if (shared_failures_ == nullptr) {
     FailureLedgerOptions limits = failure_limits();
     limits.clock = clock();
@@ -516,27 +556,42 @@ std::vector<internal::LifecycleSource> Controller<T, Hash, Eq>::Erase(
   std::vector<internal::LifecycleSource> erased;
   erased.reserve(sources.size());
   for (Source<T>& source : sources) {
-    auto run =
-        [this, run = std::move(source.run)](
-            const std::function<void()>& mark_synced,
-            const std::function<void(const absl::Status&)>& mark_unhealthy) {
-          RecordSourceStart();
-          absl::Cleanup record_end = [this] { RecordSourceEnd(); };
-          SourceContext<T> context = {
-              kept_adds_,
-              stopping(),
-              clock(),
-              mark_synced,
-              [this](absl::Duration d) { return Sleep(d); },
-              mark_unhealthy,
-              [this] { LookAtTerm(); }};
-          return run(context);
-        };
-    erased.push_back({std::move(source.name), std::move(run),
-                      source.restart_backoff, std::move(source.on_stop),
-                      source.wait_for_sync});
+    internal::LifecycleSource& added = erased.emplace_back();
+    added.name = std::move(source.name);
+    added.restart_backoff = source.restart_backoff;
+    added.on_stop = std::move(source.on_stop);
+    added.wait_for_sync = source.wait_for_sync;
+    if (source.run != nullptr) {
+      added.run = [this, run = std::move(source.run)](auto mark_synced,
+                                                      auto mark_unhealthy) {
+        SourceContext<T> context =
+            ContextOf(std::move(mark_synced), std::move(mark_unhealthy));
+        return run(context);
+      };
+    } else {
+      added.run_async = [this, run = std::move(source.run_async)](
+                            auto mark_synced, auto mark_unhealthy,
+                            SourceDone done) {
+        run(std::make_shared<SourceContext<T>>(
+                ContextOf(std::move(mark_synced), std::move(mark_unhealthy))),
+            std::move(done));
+      };
+    }
   }
   return erased;
+}
+
+template <typename T, typename Hash, typename Eq>
+SourceContext<T> Controller<T, Hash, Eq>::ContextOf(
+    std::function<void()> mark_synced,
+    std::function<void(const absl::Status&)> mark_unhealthy) {
+  return {kept_adds_,
+          stopping(),
+          clock(),
+          std::move(mark_synced),
+          [this](absl::Duration d) { return Sleep(d); },
+          std::move(mark_unhealthy),
+          [this] { LookAtTerm(); }};
 }
 
 template <typename T, typename Hash, typename Eq>

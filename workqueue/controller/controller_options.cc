@@ -5,12 +5,14 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "workqueue/base/check_duration.h"
 #include "workqueue/controller/source.h"
+#include "workqueue/timer/queue_clock.h"
 
 namespace workqueue::internal {
 namespace {
@@ -115,11 +117,23 @@ absl::Status CheckOptions(const ControllerOptionsBase& options,
   return status;
 }
 
-absl::Status CheckSource(size_t i, bool has_run,
-                         const std::optional<RestartBackoff>& restart_backoff) {
-  if (!has_run) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("sources[", i, "].run is empty; it must be callable"));
+absl::Status CheckSource(size_t i, bool has_run, bool has_run_async,
+                         const std::optional<RestartBackoff>& restart_backoff,
+                         const QueueClock& clock) {
+  const std::string source = absl::StrCat("sources[", i, "]");
+  if (has_run && has_run_async) {
+    return AlsoGiven(source + ".run", source + ".run_async",
+                     "give one of them");
+  }
+  if (!has_run && !has_run_async) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        source, ".run is empty; it must be callable, unless run_async is"));
+  }
+  if (has_run_async && clock.loop() == nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        source,
+        ".run_async is given, and clock is not a WaitingLoop; its thread calls "
+        "run_async"));
   }
   if (!restart_backoff.has_value()) return absl::OkStatus();
   return CheckRestartBackoff(absl::StrCat("sources[", i, "].restart_backoff"),

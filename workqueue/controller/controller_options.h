@@ -23,6 +23,7 @@
 #include "workqueue/log_sink.h"
 #include "workqueue/metrics.h"
 #include "workqueue/ordering.h"
+#include "workqueue/timer/queue_clock.h"
 
 namespace workqueue {
 
@@ -46,8 +47,9 @@ struct ControllerOptionsBase {
   size_t max_in_flight = 100;
 
   // The executor that calls `reconcile_async`; null means a new `ThreadPool` of
-  // `workers` threads. If given, `workers` must be 1, and `reconcile` empty.
-  // Not owned; must outlive the controller.
+  // `workers` threads or, if the program drives the loop of `clock`, a new
+  // `LoopExecutor`. If given, `workers` must be 1, and `reconcile` empty. Not
+  // owned; must outlive the controller.
   //
   // With a queue in an engine, as a `SharedQueue`, its tasks do not call the
   // queue, so it may be an event loop that must not block. Then the controller
@@ -56,10 +58,14 @@ struct ControllerOptionsBase {
   // exception of the queue.
   Executor* executor = nullptr;
 
-  // The clock of the controller; null means the clock of `queue` or, if `queue`
-  // is null, the real clock. Must be the clock of `queue` if both are given.
-  // Not owned; must outlive the controller.
-  Clock* clock = nullptr;
+  // The clock of the controller, or a loop that the controller shares with the
+  // queue that it makes. Null means the clock of `queue` or, if `queue` is
+  // null, the real clock. Must be the clock of `queue` if both are given.
+  //
+  // If the program drives the loop, `StartAsync()` and `StopAsync()` do not
+  // block, and a controller with `reconcile_async`, whose sources have no
+  // `run`, has no thread, unless its queue is in an engine.
+  QueueClock clock;
 
   // The maximum time that `Start()` waits for the sources. Not negative; may be
   // infinite.
@@ -145,17 +151,18 @@ struct GivenOptions {
 // Returns the clock of a controller. `queue_clock` is as in `GivenOptions`.
 inline Clock* ClockOf(const ControllerOptionsBase& options,
                       Clock* queue_clock) {
-  return options.clock == nullptr && queue_clock != nullptr
+  return !options.clock.given() && queue_clock != nullptr
              ? queue_clock
-             : OrRealClock(options.clock);
+             : options.clock.clock();
 }
 
 // Return an `absl::InvalidArgumentError` that names the field if an option is
 // out of its range or contradicts another one. `i` is the index of the source.
 absl::Status CheckOptions(const ControllerOptionsBase& options,
                           const GivenOptions& given);
-absl::Status CheckSource(size_t i, bool has_run,
-                         const std::optional<RestartBackoff>& restart_backoff);
+absl::Status CheckSource(size_t i, bool has_run, bool has_run_async,
+                         const std::optional<RestartBackoff>& restart_backoff,
+                         const QueueClock& clock);
 absl::Status CheckTerms(size_t sources_with_term);
 
 }  // namespace internal

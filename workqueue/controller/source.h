@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -61,8 +62,10 @@ struct SourceContext {
   //     } while (context.Sleep(absl::Minutes(1)));
   //
   // `d` may be infinite. If `d` is zero or negative, does not block. May be
-  // called from any thread. `FakeClock::Step()` waits until the calls whose
-  // time has come have returned, and not for what the source does then.
+  // called from any thread, but aborts the program instead of blocking the
+  // thread of a loop that the program drives. `FakeClock::Step()` waits until
+  // the calls whose time has come have returned, and not for what the source
+  // does then.
   bool Sleep(absl::Duration d) const { return sleep(d); }
 
   // A source that goes on after an error calls this function with the error,
@@ -95,6 +98,11 @@ struct RestartBackoff {
   absl::Duration base_delay = absl::Seconds(1);  // positive, finite
   absl::Duration max_delay = absl::Minutes(1);  // at least `base_delay`; finite
 };
+
+// SourceDone
+//
+// Ends a run of a source that has no thread; see `Source::run_async`. Copyable.
+using SourceDone = std::function<void(const absl::Status& status)>;
 
 // Source
 //
@@ -129,6 +137,27 @@ struct Source {
   // `Controller::Start()` fail if the start is still in progress. After the
   // start, the error is logged, and `Controller::Healthy()` returns it.
   std::function<absl::Status(SourceContext<T>& context)> run;
+
+  // In the place of `run`: a source whose events come from the program's event
+  // loop, and so needs no thread. `ControllerOptions::clock` must be a
+  // `WaitingLoop`, whose thread calls this. It must not block.
+  //
+  // The source calls `done` once, on any thread, where `run` would return, with
+  // the same result. Until then, and until `context->stop` is notified, it may
+  // use the context. The controller waits for the call when it stops, but not
+  // when it is destroyed: a later call does nothing.
+  //
+  //     source.run_async = [&](auto context, auto done) {
+  //       events.OnChange([=](const std::string& key) {
+  //         context->queue.Add(key);
+  //       });
+  //       events.OnEnd(std::move(done));
+  //       context->mark_synced();
+  //     };
+  //     source.on_stop = [&] { events.Cancel(); };  // calls `done`
+  std::function<void(std::shared_ptr<SourceContext<T>> context,
+                     SourceDone done)>
+      run_async;
 
   // If set, called once after `context.stop` has been notified. Use it to wake
   // a `run` that blocks where the notification does not wake it, for example in

@@ -10,8 +10,10 @@
 #include <memory>
 #include <utility>
 
+#include "absl/base/optimization.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
@@ -26,6 +28,7 @@
 #include "workqueue/log_sink.h"
 #include "workqueue/metrics.h"
 #include "workqueue/timer/queue_clock.h"
+#include "workqueue/timer/waiting_loop.h"
 
 namespace workqueue::internal {
 
@@ -38,6 +41,7 @@ QueueState::QueueState(RunCallbackFunction run_callback, absl::string_view name,
                        const QueueClock& clock, bool has_priorities)
     : errors_("queue", name, log_sink, clock.clock()),
       run_callback_(run_callback),
+      driven_loop_(clock.DrivenLoop()),
       clock_(clock.clock()),
       is_clock_real_(clock_ == Clock::GetRealClock()),
       metrics_(QueueMetrics::Create(name, metrics_provider, clock_,
@@ -60,6 +64,10 @@ absl::Status QueueState::AwaitItem(absl::Duration timeout,
   const auto over = [this, next]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     return !MustWait(next());
   };
+  if (ABSL_PREDICT_FALSE(driven_loop_ != nullptr) &&
+      timeout > absl::ZeroDuration() && !over() && BlocksLoop()) {
+    return WouldBlockLoopError();
+  }
   ++blocked_;
   if (timeout == absl::InfiniteDuration()) {
     while (!over()) {
@@ -91,11 +99,16 @@ absl::Status QueueState::AfterWait(NextItem next) const {
                    "the queue has been shut down and is empty");
 }
 
-bool QueueState::AwaitDrained(int64_t drain, absl::Duration timeout,
-                              absl::FunctionRef<bool()> idle) {
+absl::StatusOr<bool> QueueState::AwaitDrained(int64_t drain,
+                                              absl::Duration timeout,
+                                              absl::FunctionRef<bool()> idle) {
   const auto over = [this, idle, drain]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     return idle() || drain_ends_ != drain;
   };
+  if (timeout > absl::ZeroDuration() && !over() && BlocksLoop()) {
+    --blocked_;
+    return WouldBlockLoopError();
+  }
   if (timeout == absl::InfiniteDuration()) {
     while (!over()) drained_.Wait(&mu_);
   } else if (timeout > absl::ZeroDuration()) {
@@ -159,6 +172,13 @@ void QueueState::AwaitNobodyBlocks() {
     return !ThreadsBlock();
   };
   MutexLock lock(&mu_);
+  if (!nobody_blocks() && BlocksLoop()) {
+    Fatal(absl::StrCat(
+        errors_.who(),
+        " is destroyed on the thread that runs its waiting loop, before its "
+        "callbacks have been called or its threads have returned; shut it down "
+        "first, and let the loop run"));
+  }
   mu_.Await(absl::Condition(&nobody_blocks));
 }
 

@@ -13,6 +13,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
@@ -27,6 +28,7 @@
 #include "workqueue/log_sink.h"
 #include "workqueue/metrics.h"
 #include "workqueue/timer/queue_clock.h"
+#include "workqueue/timer/waiting_loop.h"
 
 namespace workqueue::internal {
 
@@ -84,7 +86,8 @@ class QueueState {
 
   // Blocks until `next()` tells of an item that is ready, the queue is shut
   // down and has no item, or `timeout` has passed. Returns OK if an item may be
-  // handed out.
+  // handed out. Returns an error at once if it would block the thread of a loop
+  // that the program drives. So does `AwaitDrained()`.
   absl::Status AwaitItem(absl::Duration timeout,
                          absl::FunctionRef<NextItem()> next)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -106,8 +109,8 @@ class QueueState {
   // Blocks until `idle()`, until `EndDrains()` is called after `BeginDrain()`,
   // which has returned `drain`, or until `timeout` has passed. Returns
   // `idle()`.
-  bool AwaitDrained(int64_t drain, absl::Duration timeout,
-                    absl::FunctionRef<bool()> idle)
+  absl::StatusOr<bool> AwaitDrained(int64_t drain, absl::Duration timeout,
+                                    absl::FunctionRef<bool()> idle)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Returns whether a thread or a callback waits for an item without a timeout,
@@ -181,7 +184,14 @@ class QueueState {
   // must end. They leave the list themselves.
   void SignalGetters() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
+  // Returns whether this thread must not block.
+  bool BlocksLoop() const {
+    return driven_loop_ != nullptr && driven_loop_->IsDrivenHere();
+  }
+
   const RunCallbackFunction run_callback_;
+  // That of the queue's clock, if the program drives it, and null otherwise.
+  const std::shared_ptr<WaitingLoop> driven_loop_;
   // Calls the function of `StartReports()`; null without metrics.
   std::unique_ptr<Ticker> ticker_;
 

@@ -92,7 +92,8 @@ struct SharedQueueOptionsBase {
   bool require_durable_server = false;
 
   // The clock of this process' timeouts, and the thread that renews leases, or
-  // a loop to share. A call to the server can hold a shared loop up.
+  // a loop to share. A call to the server can hold a shared loop up. So it must
+  // not be a loop that the program drives.
   QueueClock clock;
 
   // Makes the metrics of this process' part in the queue; null means the

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -14,9 +15,11 @@
 #include "absl/base/attributes.h"
 #include "absl/base/optimization.h"
 #include "absl/base/thread_annotations.h"
+#include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "workqueue/base/error_log.h"
 #include "workqueue/base/exceptions.h"
 #include "workqueue/base/handle.h"
 #include "workqueue/base/mutex_lock.h"
@@ -24,6 +27,10 @@
 #include "workqueue/base/slot_map.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/timer/internal/delay_queue_base.h"
+#include "workqueue/timer/internal/leader_followers.h"
+#include "workqueue/timer/internal/loop_parker.h"
+#include "workqueue/timer/queue_clock.h"
+#include "workqueue/timer/waiting_loop.h"
 #include "workqueue/timer/waiting_set_options.h"
 
 namespace workqueue {
@@ -40,9 +47,8 @@ using DelayQueueHandle = internal::Handle<struct DelayQueueHandleTag>;
 //
 // Options for a `DelayQueue`. Every field has a usable default.
 struct DelayQueueOptions {
-  // The clock of the queue; null for the real clock. Not owned; must outlive
-  // the queue.
-  Clock* clock = nullptr;
+  // The clock of the queue, or a loop that hands out its values.
+  QueueClock clock;
 
   // The data structure that keeps the values until they are due.
   WaitingSetOptions waiting_set;
@@ -68,7 +74,13 @@ struct DelayQueueOptions {
 //
 // The queue has no thread of its own. Of the threads that wait for a value, one
 // sleeps until the first value is due, and the others sleep until they are
-// woken.
+// woken. In the place of threads, a `WaitingLoop` can hand each value to a
+// function when it is due:
+//
+//     workqueue::DelayQueueOptions options;
+//     options.clock = loop;
+//     workqueue::DelayQueue<Order> unpaid(
+//         std::move(options), [](Order order) { order.Cancel(); });
 //
 // A value is never taken before its time on the clock of the queue. Values that
 // are due at the same time come in the order in which they were given that
@@ -105,6 +117,18 @@ class DelayQueue : private internal::DelayQueueBase {
 
   explicit DelayQueue(DelayQueueOptions options = {})
       : DelayQueueBase(options.clock, options.waiting_set) {}
+
+  // A queue whose values are passed to `receive` when they are due, on the
+  // thread of `options.clock`'s loop, or of a loop of its own if that is a
+  // clock. Calls that take values still work, and race with this. `receive` may
+  // call the queue, but must not destroy it. An exception of it is dropped. If
+  // moving a value throws, the value is handed out a second later.
+  DelayQueue(DelayQueueOptions options,
+             absl::AnyInvocable<void(T value)> receive)
+      : DelayQueueBase(options.clock, options.waiting_set),
+        hand_out_(std::make_unique<HandOut>(
+            this, options.clock.LoopOrNew("delay"), std::move(receive))) {}
+
   ~DelayQueue();
 
   // Adds `value`, to be taken once `delay` has passed; immediately if `delay`
@@ -119,7 +143,9 @@ class DelayQueue : private internal::DelayQueueBase {
   }
 
   // Blocks until a value is due, and returns it. Returns `std::nullopt` once
-  // the queue has been shut down and no value is due.
+  // the queue has been shut down and no value is due. Aborts the program if it
+  // would block the thread of a loop that the program drives. The other calls
+  // then return `absl::FailedPreconditionError`.
   std::optional<T> Take();
 
   // Like `Take()`, but blocks no longer than `timeout`, measured on the queue's
@@ -286,9 +312,76 @@ class DelayQueue : private internal::DelayQueueBase {
 
   // Does what `Take()` does, but stores the result in `*value`, which is empty.
   void TakeTo(std::optional<T>* value) ABSL_LOCKS_EXCLUDED(mu_) {
-    TakeDue(absl::InfiniteDuration(), [value](T&& due) {
-      value->emplace(std::move(due));
-    }).IgnoreError();
+    const absl::Status status =
+        TakeDue(absl::InfiniteDuration(),
+                [value](T&& due) { value->emplace(std::move(due)); });
+    internal::DieIfWouldBlockLoop("Take()", status);
+  }
+
+  // Hands the values to a function, as a client of a loop.
+  class HandOut final : private WaitingLoop::Client {
+   public:
+    HandOut(DelayQueue* queue, std::shared_ptr<WaitingLoop> loop,
+            absl::AnyInvocable<void(T value)> receive)
+        : queue_(*queue),
+          loop_(std::move(loop)),
+          parker_(loop_.get(), this),
+          receive_(std::move(receive)) {
+      waiter_.parker = &parker_;
+      loop_->Add(this);
+    }
+    ~HandOut() override {
+      loop_->Remove(this);
+      MutexLock lock(&queue_.mu_);
+      queue_.waiters_.EndWait(&waiter_);
+    }
+
+   private:
+    // The most values that are handed out before other clients of the loop have
+    // their turn.
+    static constexpr int kMost = 100;
+
+    absl::Time Run(absl::Time now) override {
+      for (int i = 0; i < kMost; ++i) {
+        std::optional<T> value;
+        absl::Time wake_at;
+        const absl::Status taken = internal::CatchAsStatus([&, this] {
+          return queue_.TakeDueOrWait(&waiter_, &value, &wake_at);
+        });
+        if (absl::IsDeadlineExceeded(taken) || absl::IsCancelled(taken)) {
+          return wake_at;
+        }
+        if (!taken.ok()) return now + internal::RetryDelay();
+        internal::TryCall([&, this] { receive_(*std::move(value)); });
+      }
+      return now;
+    }
+
+    DelayQueue& queue_;
+    const std::shared_ptr<WaitingLoop> loop_;
+    internal::LoopParker parker_;
+    internal::LeaderFollowers::Waiter waiter_;
+    absl::AnyInvocable<void(T value)> receive_;
+  };
+
+  // Takes a value that is due. If there is none, `waiter` waits until
+  // `*wake_at`, and an error of `TakeWithTimeout()` is returned.
+  absl::Status TakeDueOrWait(internal::LeaderFollowers::Waiter* waiter,
+                             std::optional<T>* value, absl::Time* wake_at)
+      ABSL_LOCKS_EXCLUDED(mu_) {
+    Removed removed(this);
+    DueLock lock(this);
+    waiters_.EndWait(waiter);
+    absl::Status status = lock.AwaitDue(absl::ZeroDuration());
+    if (!status.ok()) {
+      *wake_at = waiters_.BeginWait(waiter, waiting_.NextWake(),
+                                    absl::InfiniteFuture());
+      return status;
+    }
+    Node* const due = nodes_.At(lock.due());
+    value->emplace(std::move(due->value));
+    Remove(due, &removed);
+    return status;
   }
 
   // Whether growing a vector of values that throws leaves them unchanged.
@@ -310,6 +403,7 @@ class DelayQueue : private internal::DelayQueueBase {
   }
 
   internal::SlotMap<Node, DelayQueueHandleTag> nodes_ ABSL_GUARDED_BY(mu_);
+  std::unique_ptr<HandOut> hand_out_;  // may be null
 };
 
 // DelayQueue::Range
@@ -355,6 +449,7 @@ class DelayQueue<T>::Range {
 template <typename T>
 DelayQueue<T>::~DelayQueue() {
   ShutDown();
+  hand_out_ = nullptr;
   Removed removed(this);
   MutexLock lock(&mu_);
   AwaitCalls();

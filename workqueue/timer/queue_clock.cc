@@ -14,7 +14,12 @@ namespace workqueue {
 
 QueueClock::QueueClock(std::shared_ptr<WaitingLoop> loop)
     : clock_(loop != nullptr ? loop->clock() : Clock::GetRealClock()),
+      given_(loop != nullptr),
       loop_(std::move(loop)) {}
+
+std::shared_ptr<WaitingLoop> QueueClock::DrivenLoop() const {
+  return loop_ != nullptr && loop_->driven() ? loop_ : nullptr;
+}
 
 std::shared_ptr<WaitingLoop> QueueClock::LoopOrNew(
     absl::string_view name) const {

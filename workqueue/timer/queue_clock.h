@@ -15,10 +15,10 @@ class WaitingLoop;
 
 // QueueClock
 //
-// The clock of a queue, and the thread that acts when a time on this clock
-// comes. Made from a clock, for a queue with a thread of its own (if it needs
-// any), or from a `WaitingLoop`, for queues that share the loop's thread and go
-// by the loop's clock:
+// The clock of a queue, and the loop that acts when a time on this clock comes.
+// Made from a clock, for a queue with a thread of its own (if it needs any), or
+// from a `WaitingLoop`, for queues that share the loop and go by the loop's
+// clock:
 //
 //     options.clock = &fake_clock;
 //
@@ -31,7 +31,7 @@ class QueueClock {
  public:
   // `clock` is not owned and must outlive the queue. Null means the real clock.
   QueueClock(Clock* clock = nullptr)  // NOLINT(runtime/explicit)
-      : clock_(OrRealClock(clock)) {}
+      : clock_(OrRealClock(clock)), given_(clock != nullptr) {}
 
   // The queue shares ownership of `loop`. Null means the real clock.
   QueueClock(std::shared_ptr<WaitingLoop> loop);  // NOLINT(runtime/explicit)
@@ -39,12 +39,23 @@ class QueueClock {
   // The clock. Never null.
   Clock* clock() const { return clock_; }
 
+  // The loop that this was made from; null if it was made from a clock.
+  const std::shared_ptr<WaitingLoop>& loop() const { return loop_; }
+
+  // Returns the loop that this was made from, if the program drives it, and
+  // null otherwise.
+  std::shared_ptr<WaitingLoop> DrivenLoop() const;
+
+  // Whether this was made from a clock or a loop, and not from null.
+  bool given() const { return given_; }
+
   // Returns the loop that this was made from, or a new one on the clock. A new
   // loop starts a thread, which is named after the queue `name`.
   std::shared_ptr<WaitingLoop> LoopOrNew(absl::string_view name) const;
 
  private:
   Clock* clock_;
+  bool given_;
   std::shared_ptr<WaitingLoop> loop_;
 };
 

@@ -26,16 +26,31 @@
 #include "workqueue/base/worker_pool.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/parker.h"
+#include "workqueue/timer/internal/loop_parker.h"
+#include "workqueue/timer/waiting_loop.h"
 
 namespace workqueue {
 
 using internal::MutexLock;
+
+namespace {
+
+// The most tasks that run before other clients of the loop have their turn.
+constexpr int kMaxRuns = 100;
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<Scheduler>> Scheduler::Create(
     SchedulerOptions options) {
   const size_t workers = options.workers;
   if (workers == 0) {
     return absl::InvalidArgumentError("workers is 0; it must be at least 1");
+  }
+  const bool on_loop = options.clock.loop() != nullptr;
+  if (on_loop && workers != SchedulerOptions().workers) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "workers is ", workers,
+        ", and clock is a loop; the thread of the loop runs the tasks"));
   }
   std::unique_ptr<Scheduler> scheduler;
   const bool made = internal::TryCall(
@@ -44,6 +59,7 @@ absl::StatusOr<std::unique_ptr<Scheduler>> Scheduler::Create(
     return absl::ResourceExhaustedError(
         absl::StrCat("there is no memory for ", workers, " workers"));
   }
+  if (on_loop) return scheduler;
   absl::Status started = scheduler->pool_.Start(
       workers, [s = scheduler.get()](size_t i) { s->Work(s->workers_[i]); });
   if (!started.ok()) return started;
@@ -52,19 +68,27 @@ absl::StatusOr<std::unique_ptr<Scheduler>> Scheduler::Create(
 
 Scheduler::Scheduler(SchedulerOptions options)
     : name_(options.name),
-      clock_(OrRealClock(options.clock)),
+      loop_(options.clock.loop()),
+      clock_(options.clock.clock()),
       on_exception_(std::move(options.on_exception)),
       errors_("scheduler", options.name, options.log_sink, clock_),
       waiting_(options.waiting_set, clock_),
-      workers_(options.workers) {
+      workers_(loop_ != nullptr ? 1 : options.workers) {
   for (Worker& worker : workers_) {
-    worker.parker = clock_->NewParker(Parker::Role::kLoop);
+    if (loop_ != nullptr) {
+      worker.parker = std::make_unique<internal::LoopParker>(
+          loop_.get(), static_cast<WaitingLoop::Client*>(this));
+    } else {
+      worker.parker = clock_->NewParker(Parker::Role::kLoop);
+    }
     worker.waiter.parker = worker.parker.get();
   }
+  if (loop_ != nullptr) loop_->Add(this);
 }
 
 Scheduler::~Scheduler() {
   ShutDown();
+  if (loop_ != nullptr) loop_->Remove(this);
   pool_.Join();
 }
 
@@ -208,6 +232,7 @@ void Scheduler::ShutDown() { StopScheduling(/*drop_due=*/true); }
 
 bool Scheduler::ShutDownWithDrainWithin(absl::Duration timeout) {
   if (StopScheduling(/*drop_due=*/false)) return false;
+  if (loop_ != nullptr && loop_->IsDrivenHere()) return false;
   const auto ended = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     return tasks_.size() == 0;
   };
@@ -252,37 +277,56 @@ bool Scheduler::ShuttingDown() const {
 
 void Scheduler::Work(Worker& worker) {
   internal::NameThisThread(name_, "sched");
-  Task* task = nullptr;
   absl::Time wake_at = absl::InfinitePast();
-  while (true) {
-    if (task == nullptr) {
+  do {
+    if (worker.task == nullptr) {
       worker.parker->ParkUntil(wake_at);
-    } else if (task->function) {
-      Run(task);
+    } else {
+      Call(worker.task);
     }
-    Function done;  // destroyed without the lock
-    MutexLock lock(&mu_);
-    if (task != nullptr && task->period == absl::ZeroDuration() &&
-        task->function) {
-      // A call that waits for the end of the run waits for this, too.
-      done = std::exchange(task->function, nullptr);
-      continue;
-    }
-    const absl::Time now = clock_->TimeNow();
-    waiters_.EndWait(&worker.waiter);
-    if (task != nullptr) EndRun(task, now);
-    task = BeginRun(now);
-    worker.task = task;
-    worker.began_at = now;
-    if (task == nullptr && shutting_down_) break;
-    const absl::Time next = waiting_.NextWake();
-    if (task == nullptr) {
-      wake_at = waiters_.BeginWait(&worker.waiter, next,
-                                   /*deadline=*/absl::InfiniteFuture());
-    }
-    waiters_.WakeBy(next);
-  }
+  } while (NextTask(worker, /*begin=*/true, &wake_at));
   worker.parker.reset();
+}
+
+absl::Time Scheduler::Run(absl::Time now) {
+  Worker& worker = workers_[0];
+  for (int runs = 0; runs < kMaxRuns; ++runs) {
+    absl::Time wake_at = absl::InfiniteFuture();
+    if (!NextTask(worker, /*begin=*/true, &wake_at) || worker.task == nullptr) {
+      return wake_at;
+    }
+    Call(worker.task);
+    NextTask(worker, /*begin=*/false, &wake_at);
+  }
+  return now;
+}
+
+bool Scheduler::NextTask(Worker& worker, bool begin, absl::Time* wake_at) {
+  Function done;  // destroyed without the lock
+  MutexLock lock(&mu_);
+  Task* const ended = worker.task;
+  if (ended != nullptr && ended->period == absl::ZeroDuration() &&
+      ended->function) {
+    done = std::exchange(ended->function, nullptr);
+    // A call that waits for the end of the run waits for this, too.
+    mu_.Unlock();
+    done = nullptr;
+    mu_.Lock();
+  }
+  const absl::Time now = clock_->TimeNow();
+  waiters_.EndWait(&worker.waiter);
+  if (ended != nullptr) EndRun(ended, now);
+  worker.task = begin ? BeginRun(now) : nullptr;
+  worker.began_at = now;
+  if (!begin) return true;
+  if (worker.task == nullptr && shutting_down_) return false;
+  const absl::Time next = waiting_.NextWake();
+  if (worker.task == nullptr) {
+    *wake_at = waiters_.BeginWait(&worker.waiter, next,
+                                  /*deadline=*/absl::InfiniteFuture());
+  }
+  waiters_.WakeBy(next);
+  return true;
 }
 
 Scheduler::Task* Scheduler::BeginRun(absl::Time now) {
@@ -295,7 +339,7 @@ Scheduler::Task* Scheduler::BeginRun(absl::Time now) {
   return task;
 }
 
-void Scheduler::Run(Task* task) {
+void Scheduler::Call(Task* task) {
 #ifdef ABSL_HAVE_EXCEPTIONS
   try {
     task->function();

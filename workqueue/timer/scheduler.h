@@ -27,6 +27,8 @@
 #include "workqueue/clock/parker.h"
 #include "workqueue/log_sink.h"
 #include "workqueue/timer/internal/leader_followers.h"
+#include "workqueue/timer/queue_clock.h"
+#include "workqueue/timer/waiting_loop.h"
 #include "workqueue/timer/waiting_set.h"
 #include "workqueue/timer/waiting_set_options.h"
 
@@ -47,11 +49,12 @@ struct SchedulerOptions {
   // The name of the scheduler in log messages and in the names of its threads.
   std::string name;
 
-  // The clock of the scheduler; null for the real clock. Not owned; must
-  // outlive the scheduler.
-  Clock* clock = nullptr;
+  // The clock of the scheduler, or a loop that runs the tasks, one at a time.
+  // Then the scheduler has no thread.
+  QueueClock clock;
 
-  // The number of threads that run tasks. Must be at least 1.
+  // The number of threads that run tasks. Must be at least 1, and the default
+  // if `clock` is a loop.
   size_t workers = 4;
 
   // The data structure that keeps the tasks until they are due.
@@ -136,7 +139,10 @@ struct SchedulerSnapshot {
 // end.
 //
 // There is no timer thread: one of the idle workers sleeps until the first task
-// is due. So a long task delays other tasks only if all workers are busy.
+// is due. So a long task delays other tasks only if all workers are busy. A
+// scheduler on a `WaitingLoop` has no thread at all: its tasks run on that of
+// the loop. Other clients of the loop wait meanwhile, and have their turn after
+// 100 tasks at most.
 //
 // Scheduling and cancelling take O(log n) for n tasks, or constant time with a
 // timing wheel. The function of a task is destroyed when the task has run for
@@ -150,12 +156,12 @@ struct SchedulerSnapshot {
 //
 // Thread-safe. A task may call every function of its scheduler, but must not
 // destroy it.
-class Scheduler {
+class Scheduler : private WaitingLoop::Client {
  public:
   using Function = absl::AnyInvocable<void()>;
 
   // Makes a scheduler and starts its threads. Returns
-  // `absl::InvalidArgumentError` if `options.workers` is zero, and
+  // `absl::InvalidArgumentError` if `options.workers` is out of its range, and
   // `absl::ResourceExhaustedError` if the threads could not be started.
   static absl::StatusOr<std::unique_ptr<Scheduler>> Create(
       SchedulerOptions options = {});
@@ -163,7 +169,7 @@ class Scheduler {
   // Shuts down, and blocks until all runs have ended. A `std::unique_ptr` to
   // the scheduler is already null then: if tasks use the scheduler through that
   // pointer, call `ShutDownWithDrain()` before.
-  ~Scheduler();
+  ~Scheduler() override;
 
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
@@ -209,7 +215,7 @@ class Scheduler {
   // tasks.
   SchedulerSnapshot TakeSnapshotUpTo(size_t max) const;
 
-  // Return options of the scheduler.
+  // Return options of the scheduler. On a loop there is one worker.
   const std::string& name() const { return name_; }
   size_t num_workers() const { return workers_.size(); }
 
@@ -222,7 +228,8 @@ class Scheduler {
   // until all runs have ended, or until `timeout` has passed on the scheduler's
   // clock. Returns true if all runs have ended and no due task was dropped.
   //
-  // If a task makes this call, the call does not block and returns false.
+  // If a task makes this call, or the thread of a loop that the program drives,
+  // the call does not block and returns false.
   bool ShutDownWithDrainWithin(absl::Duration timeout);
   bool ShutDownWithDrain() {
     return ShutDownWithDrainWithin(absl::InfiniteDuration());
@@ -264,7 +271,15 @@ class Scheduler {
 
   // Runs tasks on a worker thread until the scheduler is shut down.
   void Work(Worker& worker);
-  void Run(Task* task);
+  // Runs tasks on the thread of the loop.
+  absl::Time Run(absl::Time now) override;
+  void Call(Task* task);
+
+  // Ends the run of `worker.task`, if it is not null, and begins that of the
+  // next one that is due, if `begin`. If there is none, `worker.task` becomes
+  // null. If `begin`, the worker then waits until `*wake_at`. Returns false if
+  // the worker must end.
+  bool NextTask(Worker& worker, bool begin, absl::Time* wake_at);
 
   // Returns a task that is due, and begins its run `now`; null if no task is
   // due.
@@ -294,6 +309,7 @@ class Scheduler {
   bool StopScheduling(bool drop_due) ABSL_LOCKS_EXCLUDED(mu_);
 
   const std::string name_;
+  const std::shared_ptr<WaitingLoop> loop_;  // null if there are threads
   Clock* const clock_;
   const std::function<void(TaskId, std::exception_ptr)> on_exception_;
   internal::ErrorLog errors_;

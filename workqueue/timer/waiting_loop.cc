@@ -5,11 +5,16 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <thread>  // NOLINT(build/c++11)
 #include <utility>
 
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "workqueue/base/error_log.h"
 #include "workqueue/base/finite_time.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/base/worker_pool.h"
@@ -23,22 +28,36 @@ using internal::MutexLock;
 WaitingLoop::WaitingLoop(Clock* clock, absl::string_view name)
     : name_(name),
       clock_(OrRealClock(clock)),
+      driven_(false),
       parker_(clock_->NewParker(Parker::Role::kLoop)),
-      thread_([this] { Loop(); }) {}
+      wake_([parker = parker_.get()] { parker->Unpark(); }),
+      thread_([this, parker = parker_.get()] { Loop(parker); }) {}
+
+WaitingLoop::WaitingLoop(Clock* clock, std::function<void()> wake)
+    : clock_(OrRealClock(clock)),
+      driven_(true),
+      wake_(wake != nullptr ? std::move(wake) : [] {}),
+      alarm_(clock_->NewAlarm(wake_)),
+      runner_(std::this_thread::get_id()) {}
 
 WaitingLoop::~WaitingLoop() {
   {
     MutexLock lock(&mu_);
+    if (!turns_.empty()) {
+      internal::Fatal(
+          absl::StrCat("a waiting loop is destroyed before its clients; left: ",
+                       turns_.size()));
+    }
     stopping_ = true;
-    parker_->Unpark();
+    if (!driven_) wake_();
   }
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 void WaitingLoop::Add(Client* client) {
   MutexLock lock(&mu_);
   turns_.Push({now_, next_number_++, client});
-  parker_->Unpark();
+  WakeIfAsleep();
 }
 
 void WaitingLoop::Remove(Client* client) {
@@ -49,14 +68,29 @@ void WaitingLoop::Remove(Client* client) {
     client->index_ = Client::kNoTurn;
     if (running_ == client) running_removed_ = true;
   }
-  if (std::this_thread::get_id() == thread_.get_id()) return;
+  if (std::this_thread::get_id() == runner_) return;
   while (running_ == client) run_ended_.Wait(&mu_);
 }
 
 void WaitingLoop::Wake(Client* client) {
   MutexLock lock(&mu_);
   SetTurn(client, now_);
-  parker_->Unpark();
+  WakeIfAsleep();
+}
+
+absl::Time WaitingLoop::RunDue() {
+  if (!driven_) internal::Fatal("RunDue() of a waiting loop with a thread");
+  return RunClients();
+}
+
+absl::Time WaitingLoop::NextRun() {
+  MutexLock lock(&mu_);
+  return Sleep();
+}
+
+bool WaitingLoop::IsDrivenHere() const {
+  MutexLock lock(&mu_);
+  return driven_ && runner_ == std::this_thread::get_id();
 }
 
 void WaitingLoop::SetTurn(Client* client, absl::Time time) {
@@ -66,20 +100,24 @@ void WaitingLoop::SetTurn(Client* client, absl::Time time) {
                  {std::clamp(time, now_, heartbeat_), next_number_++, client});
 }
 
-void WaitingLoop::Loop() {
+absl::Time WaitingLoop::Sleep() {
+  const absl::Time next_run =
+      turns_.empty() ? absl::InfiniteFuture() : turns_.front().time;
+  wake_time_.Set(next_run);
+  if (alarm_ != nullptr) alarm_->Set(next_run, runner_);
+  return next_run;
+}
+
+void WaitingLoop::WakeIfAsleep() {
+  if (!wake_time_.WakeBy(turns_.front().time)) return;
+  if (alarm_ != nullptr) alarm_->Set(absl::InfinitePast(), runner_);
+  wake_();
+}
+
+void WaitingLoop::Loop(Parker* parker) {
   internal::NameThisThread(name_, "loop");
-  Parker* parker;
-  {
-    MutexLock lock(&mu_);
-    parker = parker_.get();
-  }
   while (true) {
-    const absl::Time now = internal::FiniteTime(clock_->TimeNow());
-    absl::Time next_run;
-    if (Client* const client = BeginRun(now, &next_run)) {
-      EndRun(client, client->Run(now));
-      continue;
-    }
+    const absl::Time next_run = RunClients();
     {
       MutexLock lock(&mu_);
       if (stopping_) {
@@ -89,6 +127,25 @@ void WaitingLoop::Loop() {
       }
     }
     parker->ParkUntil(next_run);
+  }
+}
+
+absl::Time WaitingLoop::RunClients() {
+  {
+    MutexLock lock(&mu_);
+    if (runs_) internal::Fatal("a waiting loop is run twice at the same time");
+    runs_ = true;
+    runner_ = std::this_thread::get_id();
+    end_ = next_number_;
+    wake_time_.Clear();
+    if (alarm_ != nullptr) alarm_->Set(absl::InfinitePast(), runner_);
+  }
+  absl::Time next_run;
+  while (true) {
+    const absl::Time now = internal::FiniteTime(clock_->TimeNow());
+    Client* const client = BeginRun(now, &next_run);
+    if (client == nullptr) return next_run;
+    EndRun(client, client->Run(now));
   }
 }
 
@@ -102,11 +159,16 @@ WaitingLoop::Client* WaitingLoop::BeginRun(absl::Time now,
       turn.time = now;
       turn.number = next_number_++;
     });
+    end_ = next_number_;
   }
   if (went_back || now >= heartbeat_) heartbeat_ = now + Heartbeat();
   now_ = now;
-  *next_run = turns_.empty() ? heartbeat_ : turns_.front().time;
-  if (stopping_ || *next_run > now) return nullptr;
+  if (stopping_ || turns_.empty() || turns_.front().time > now ||
+      turns_.front().number >= end_) {
+    runs_ = false;
+    *next_run = Sleep();
+    return nullptr;
+  }
   running_ = turns_.front().client;
   // A Wake() during the run makes the client due again.
   turns_.Replace(0, {absl::InfiniteFuture(), 0, running_});
@@ -121,4 +183,28 @@ void WaitingLoop::EndRun(Client* client, absl::Time next_run) {
   SetTurn(client, next_run);
 }
 
+namespace internal {
+namespace {
+
+constexpr absl::string_view kWouldBlockLoop =
+    "the call would block the thread that runs the waiting loop of the object, "
+    "and maybe for ever; an asynchronous call does not";
+
+}  // namespace
+
+absl::Status WouldBlockLoopError() {
+  return absl::FailedPreconditionError(kWouldBlockLoop);
+}
+
+bool IsWouldBlockLoopError(const absl::Status& error) {
+  return absl::IsFailedPrecondition(error) &&
+         error.message() == kWouldBlockLoop;
+}
+
+void DieIfWouldBlockLoop(absl::string_view call, const absl::Status& error) {
+  if (!IsWouldBlockLoopError(error)) return;
+  Fatal(absl::StrCat(call, ": ", error.message()));
+}
+
+}  // namespace internal
 }  // namespace workqueue

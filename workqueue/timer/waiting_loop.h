@@ -5,16 +5,20 @@
 #define WORKQUEUE_TIMER_WAITING_LOOP_H_
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <string>
 #include <thread>  // NOLINT(build/c++11)
 
 #include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "workqueue/base/indexed_heap.h"
+#include "workqueue/base/wake_time.h"
+#include "workqueue/clock/alarm.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/parker.h"
 
@@ -22,18 +26,31 @@ namespace workqueue {
 
 // WaitingLoop
 //
-// A thread that runs clients when their time comes. A delaying queue uses the
-// loop to add items that are due to the queue below. A queue with metrics uses
-// the loop to report the work in progress.
+// Runs clients when their time comes. A delaying queue uses the loop to add
+// items that are due to the queue below. A queue with metrics uses the loop to
+// report the work in progress.
 //
-// A user of queues needs this class only to let several queues share a thread:
-// make one loop and pass it in the options of each queue. The thread ends when
-// the last queue is destroyed.
-//
-// Example:
+// A user of queues needs this class for one of two reasons. The first is to let
+// several queues share a thread: make one loop and pass it in the options of
+// each queue. The thread ends when the last queue is destroyed.
 //
 //     auto loop = std::make_shared<workqueue::WaitingLoop>(clock);
 //     options.clock = loop;
+//
+// The second is to have no thread at all. Then the program drives the loop: it
+// calls `RunDue()` on a thread of its own, whenever the time that the last call
+// returned has come, and whenever the loop calls `wake`:
+//
+//     auto loop = std::make_shared<workqueue::WaitingLoop>(
+//         clock, [&poll] { poll.Interrupt(); });
+//     options.clock = loop;
+//     while (!stopped) poll.SleepUntil(loop->RunDue());
+//
+// The loop's thread is the one that called `RunDue()` last, or, before the
+// first call, the one that made the loop. It must not wait for what only itself
+// can do. So calls of this library that would block on it fail, or abort the
+// program with a message if they cannot return an error. "Your own event loop"
+// in docs/guide.md lists them.
 //
 // The loop and all of its clients must use the same clock: the loop passes the
 // times of its clock to the clients, and the clients return times of the same
@@ -59,7 +76,7 @@ class WaitingLoop {
 
     // Does the work that is due at `now`, and returns the time of the next
     // call. The loop may call `Run()` earlier, too. The loop's thread makes all
-    // calls, one at a time. Must not throw.
+    // calls, one at a time. Must not throw, nor call `RunDue()`.
     virtual absl::Time Run(absl::Time now) = 0;
 
    private:
@@ -76,8 +93,20 @@ class WaitingLoop {
   // 15 bytes, and ends with ":loop".
   explicit WaitingLoop(Clock* clock, absl::string_view name = "");
 
-  // Blocks until the thread has ended. The caller must ensure that all clients
-  // have been removed.
+  // Makes a loop that the program drives. The first parameter is as above. May
+  // throw `std::bad_alloc`.
+  //
+  // `wake` is called when the time of the next run becomes earlier than
+  // `RunDue()` or `NextRun()`, whichever was called last, has told the program.
+  // After that it is not called until the program has asked again. It may be
+  // called on any thread, by several at once, and with locks of queues held. It
+  // must not block, throw or call this library: it writes to an eventfd, say,
+  // or posts a task to the program's event loop. Empty if no other thread uses
+  // the clients, and the program calls `NextRun()` before it sleeps.
+  WaitingLoop(Clock* clock, std::function<void()> wake);
+
+  // Blocks until the thread has ended, if the loop has one. Aborts the program
+  // if there are clients.
   ~WaitingLoop();
 
   WaitingLoop(const WaitingLoop&) = delete;
@@ -85,6 +114,26 @@ class WaitingLoop {
 
   // Returns the clock of the loop; never null.
   Clock* clock() const { return clock_; }
+
+  // Runs the clients that are due, each once at most, and returns the time of
+  // the next run: the infinite future if there is no client. The time may have
+  // come already. So the program has its own turn in between, even if clients
+  // are always due.
+  //
+  // For a program that drives the loop. Aborts the program if another call is
+  // in progress, or if the loop has a thread.
+  absl::Time RunDue() ABSL_LOCKS_EXCLUDED(mu_);
+
+  // Returns the time of the next run, as `RunDue()` does, without running any
+  // client.
+  absl::Time NextRun() ABSL_LOCKS_EXCLUDED(mu_);
+
+  // Returns whether the program drives the loop.
+  bool driven() const { return driven_; }
+
+  // Returns whether the calling thread is that of a loop that the program
+  // drives.
+  bool IsDrivenHere() const ABSL_LOCKS_EXCLUDED(mu_);
 
   // Adds `client`, and runs it soon. Not owned; the client must be removed
   // before it is destroyed. If this throws `std::bad_alloc`, nothing has
@@ -118,12 +167,24 @@ class WaitingLoop {
     }
   };
 
-  void Loop();
+  // The function of the thread.
+  void Loop(Parker* parker);
 
-  // Returns the client to run at `now`, and stores it as running_. If no client
-  // is due, returns null and stores in `*next_run` when the first one will be.
+  // Runs the clients that are due, each once at most. Returns the time of the
+  // next run.
+  absl::Time RunClients() ABSL_LOCKS_EXCLUDED(mu_);
+
+  // Returns the client to run at `now`, and stores it as running_. If there is
+  // none, ends RunClients() and returns null. Stores in `*next_run` the time of
+  // the next run.
   Client* BeginRun(absl::Time now, absl::Time* next_run);
   void EndRun(Client* client, absl::Time next_run);
+
+  // Returns the time of the next run, until which the loop now sleeps.
+  absl::Time Sleep() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // Wakes the loop if it sleeps beyond the time of the next run.
+  void WakeIfAsleep() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Gives `client` a turn at `time`, but not before now_ and not after
   // heartbeat_. A client that is due already keeps its turn, and a client that
@@ -133,10 +194,21 @@ class WaitingLoop {
 
   const std::string name_;
   Clock* const clock_;
+  const bool driven_;  // whether the program drives the loop
 
-  absl::Mutex mu_;
-  // Null once the thread has ended.
+  mutable absl::Mutex mu_;
+  // Where the thread sleeps; null once it has ended.
   std::unique_ptr<Parker> parker_ ABSL_GUARDED_BY(mu_);
+  // Wakes the thread, or the program.
+  const std::function<void()> wake_;
+  // For a clock that simulates time and a program that drives the loop.
+  const std::unique_ptr<Alarm> alarm_;
+  // Until when the loop sleeps.
+  internal::WakeTime wake_time_ ABSL_GUARDED_BY(mu_);
+  std::thread::id runner_ ABSL_GUARDED_BY(mu_);  // the loop's thread
+  bool runs_ ABSL_GUARDED_BY(mu_) = false;       // in RunClients()
+  // RunClients() runs the clients whose turns have lower numbers.
+  uint64_t end_ ABSL_GUARDED_BY(mu_) = 0;
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
 
   // The time at which the loop last looked for a client that is due, and the
@@ -157,9 +229,21 @@ class WaitingLoop {
   bool running_removed_ ABSL_GUARDED_BY(mu_) = false;
   absl::CondVar run_ended_;
 
-  std::thread thread_;
+  std::thread thread_;  // none if the program drives the loop
 };
 
+namespace internal {
+
+// Return the error of a call that would block the thread of a loop that the
+// program drives, and whether `error` is that.
+absl::Status WouldBlockLoopError();
+bool IsWouldBlockLoopError(const absl::Status& error);
+
+// Aborts the program if `error` is that of `WouldBlockLoopError()`. `call` is
+// the call that cannot return the error.
+void DieIfWouldBlockLoop(absl::string_view call, const absl::Status& error);
+
+}  // namespace internal
 }  // namespace workqueue
 
 #endif  // WORKQUEUE_TIMER_WAITING_LOOP_H_

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <thread>  // NOLINT(build/c++11)
 #include <utility>
 #include <vector>
 
@@ -25,8 +26,10 @@
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/executor.h"
 #include "workqueue/internal/submit_task.h"
+#include "workqueue/loop_executor.h"
 #include "workqueue/thread_pool.h"
 #include "workqueue/timer/scheduler.h"
+#include "workqueue/timer/waiting_loop.h"
 
 namespace workqueue::internal {
 namespace {
@@ -68,7 +71,13 @@ absl::StatusOr<std::shared_ptr<AsyncWorkers>> MakeAsyncWorkers(
       new AsyncWorkers(options.max_in_flight));
   Clock* const clock = ClockOf(options, given.queue_clock);
   absl::Status status;
-  if (options.executor == nullptr) {
+  const std::shared_ptr<WaitingLoop> driven = options.clock.DrivenLoop();
+  workers->on_driven_loop_ = driven != nullptr && !given.shared;
+  if (options.executor == nullptr && driven != nullptr) {
+    auto executor = std::make_unique<LoopExecutor>(driven, options.log_sink);
+    workers->loop_executor_ = executor.get();
+    workers->pool_ = std::move(executor);
+  } else if (options.executor == nullptr) {
     status = MakePool(options, clock, options.workers, &workers->pool_);
   }
   if (status.ok() && given.shared) {
@@ -80,11 +89,15 @@ absl::StatusOr<std::shared_ptr<AsyncWorkers>> MakeAsyncWorkers(
   workers->executor_ =
       workers->pool_ != nullptr ? workers->pool_.get() : options.executor;
   const bool timed = options.reconcile_timeout < absl::InfiniteDuration();
-  if (!timed && !given.shared) return workers;
+  if (!timed && !given.shared && driven == nullptr) return workers;
   SchedulerOptions scheduler_options;
   scheduler_options.name = options.name;
-  scheduler_options.clock = clock;
-  scheduler_options.workers = 1;
+  if (driven != nullptr) {
+    scheduler_options.clock = driven;
+  } else {
+    scheduler_options.clock = clock;
+    scheduler_options.workers = 1;
+  }
   scheduler_options.log_sink = options.log_sink;
   auto deadlines = Scheduler::Create(std::move(scheduler_options));
   if (!deadlines.ok()) return deadlines.status();
@@ -151,17 +164,46 @@ void ControllerCore::OnAcquired(const std::shared_ptr<AsyncGate>& to,
 void AsyncWorkers::RetryAcquire(const absl::Status& error) {
   const bool waits = !core_->IsOfOneItem(error);
   if (waits) core_->cannot_acquire().Lasts(error);
-  const auto retry = [gate = gate_, waits] {
-    const Gate::Pass pass(&gate->gate);  // Open, as in Acquire().
-    AsyncWorkers* const self = gate->workers;
-    if (waits) self->core_->AwaitRetry(self->core_->abandoning());
-    if (self->core_->abandoning().HasBeenNotified()) {
-      self->StopAcquiring();
-    } else {
-      self->Acquire(nullptr);
+  if (on_driven_loop_) {
+    bool later = false;
+    {
+      MutexLock lock(&mu_);
+      acquires_later_ = true;
     }
+    TryCall([&] {
+      later = deadlines_
+                  ->ScheduleOnce(
+                      [gate = gate_] {
+                        const Gate::Pass pass(&gate->gate);
+                        if (!pass) return;
+                        {
+                          MutexLock lock(&gate->workers->mu_);
+                          gate->workers->acquires_later_ = false;
+                        }
+                        gate->workers->AcquireAgain();
+                      },
+                      RetryDelay())
+                  .ok();
+    });
+    if (later) return;
+    MutexLock lock(&mu_);
+    acquires_later_ = false;
+  }
+  const auto retry = [gate = gate_, waits = waits && !on_driven_loop_] {
+    const Gate::Pass pass(&gate->gate);  // Open, as in Acquire().
+    ControllerCore* const core = gate->workers->core_;
+    if (waits) core->AwaitRetry(core->abandoning());
+    gate->workers->AcquireAgain();
   };
   SubmitTask(caller(), retry);  // Only such a thread may block.
+}
+
+void AsyncWorkers::AcquireAgain() {
+  if (core_->abandoning().HasBeenNotified()) {
+    StopAcquiring();
+  } else {
+    Acquire(nullptr);
+  }
 }
 
 void AsyncWorkers::OnAcquired(const absl::Status& status, LeasedItem& item) {
@@ -262,6 +304,10 @@ void AsyncWorkers::End(const FlightPtr& flight,
     return;
   }
   // The queue does not take the item. Only a thread of the executor may block.
+  if (on_driven_loop_) {
+    RetryEndLater(flight);
+    return;
+  }
   const auto retry = [flight, gate = gate_] {
     const Gate::Pass pass(&gate->gate);
     if (!pass) return;
@@ -269,6 +315,21 @@ void AsyncWorkers::End(const FlightPtr& flight,
     gate->workers->EndLease(flight);
   };
   SubmitTask(executor_, retry);
+}
+
+void AsyncWorkers::RetryEndLater(const FlightPtr& flight) {
+  const auto retry = [flight, gate = gate_] {
+    const Gate::Pass pass(&gate->gate);
+    if (!pass) return;
+    if (gate->workers->core_->TryEnd(flight->leased(), flight->after_)) {
+      gate->workers->EndLease(flight);
+    } else {
+      gate->workers->RetryEndLater(flight);
+    }
+  };
+  bool later = false;
+  TryCall([&] { later = deadlines_->ScheduleOnce(retry, RetryDelay()).ok(); });
+  if (!later) SubmitTask(executor_, retry);
 }
 
 void AsyncWorkers::CallEnd(const FlightPtr& flight) {
@@ -407,6 +468,13 @@ void AsyncWorkers::Close() {
   {
     MutexLock lock(&mu_);
     stopped_acquiring_ = true;
+    if (acquires_later_) acquiring_ = false;
+    // This thread may be the one that runs the loop.
+    while (acquiring_ && loop_executor_ != nullptr) {
+      mu_.Unlock();
+      if (!loop_executor_->RunNext()) std::this_thread::yield();
+      mu_.Lock();
+    }
     while (acquiring_) not_acquiring_.Wait(&mu_);
   }
   gate_->gate.Close();

@@ -16,6 +16,7 @@
 #include "workqueue/controller/internal/leased_item.h"
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/executor.h"
+#include "workqueue/loop_executor.h"
 
 namespace workqueue {
 
@@ -34,7 +35,8 @@ class ControllerCore;
 // The calls of a queue on an engine may block for as long as the engine does
 // not answer. So they, and the waits for a retry, are tasks of `engine_calls`.
 // The executor and the threads of completions, which may be event loops, only
-// hand over to it.
+// hand over to it. If the program drives the loop of a queue in memory, the
+// waits for a retry are tasks of `deadlines`.
 //
 // Completions may outlive this object, and are called on any thread. They use
 // it only inside of a gate, which `Close()` closes.
@@ -90,6 +92,8 @@ class AsyncWorkers {
   void Acquire(LeasedItem* ended);
   // Logs `error`, and acquires later.
   void RetryAcquire(const absl::Status& error);
+  // Acquires again, or stops that.
+  void AcquireAgain();
 
   // Acquires no item until `GoOn()`.
   void StandBy();
@@ -111,6 +115,9 @@ class AsyncWorkers {
   void CallEnd(const FlightPtr& flight);
   void RetryEnds();
 
+  // Tries in a moment to end the item of `flight`, on the driven loop.
+  void RetryEndLater(const FlightPtr& flight);
+
   // The item of `flight` has been added again, if necessary.
   void EndLease(const FlightPtr& flight);
 
@@ -124,10 +131,14 @@ class AsyncWorkers {
   // queue, which uses it.
   Executor* executor_ = nullptr;
   std::unique_ptr<Executor> pool_;
+  // `pool_`, if it is that of a loop that the program drives, or null.
+  LoopExecutor* loop_executor_ = nullptr;
+  bool on_driven_loop_ = false;
   // Calls the queue; null if the queue is in memory.
   std::unique_ptr<Executor> engine_calls_;
   // Cancels reconciliations at their deadlines, and those whose lease is lost.
-  // Null if there are neither deadlines nor leases of an engine.
+  // Null if there are neither deadlines nor leases of an engine, nor a loop
+  // that the program drives.
   std::unique_ptr<Scheduler> deadlines_;
   const size_t max_in_flight_;
   const std::shared_ptr<AsyncGate> gate_;
@@ -137,6 +148,8 @@ class AsyncWorkers {
   Flights in_flight_ ABSL_GUARDED_BY(mu_);
   Flights cancelled_ ABSL_GUARDED_BY(mu_);
   bool acquiring_ ABSL_GUARDED_BY(mu_) = false;  // also while standing by
+  // Whether `deadlines` acquires again.
+  bool acquires_later_ ABSL_GUARDED_BY(mu_) = false;
   bool standing_by_ ABSL_GUARDED_BY(mu_) = false;
   bool stopped_acquiring_ ABSL_GUARDED_BY(mu_) = false;
   bool ended_ ABSL_GUARDED_BY(mu_) = false;

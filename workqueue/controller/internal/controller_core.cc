@@ -140,7 +140,7 @@ FailureLedgerMetrics ControllerCore::NewLedgerMetrics() const {
   return metrics;
 }
 
-void ControllerCore::StartAsync() { async_workers_->Start(); }
+void ControllerCore::StartAsyncWorkers() { async_workers_->Start(); }
 
 void ControllerCore::OnAbandoning() { async_workers_->CancelAll(); }
 

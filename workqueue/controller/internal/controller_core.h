@@ -127,9 +127,6 @@ class ControllerCore : public Lifecycle {
   // Workers that stand by look at the term again.
   void LookAtTerm();
 
-  void RecordSourceStart() const;
-  void RecordSourceEnd() const;
-
   // Creates the metrics of a ledger, if the controller parks items.
   FailureLedgerMetrics NewLedgerMetrics() const;
 
@@ -151,7 +148,9 @@ class ControllerCore : public Lifecycle {
   struct Metrics;
 
   // Lifecycle:
-  void StartAsync() override;
+  void RecordSourceStart() const override;
+  void RecordSourceEnd() const override;
+  void StartAsyncWorkers() override;
   void OnAbandoning() override;
   bool ReconcilesThisThread() const override;
   bool EndsAreKnown() const override {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -40,7 +41,8 @@ namespace workqueue::internal {
 // Thread-safe.
 template <typename T, typename Hash, typename Eq>
 class KeptAdds final : public ForwardingQueue<T, RateLimitingInterface<T>,
-                                              RateLimitingInterface<T>> {
+                                              RateLimitingInterface<T>>,
+                       private WaitingLoop::Client {
   using Base =
       ForwardingQueue<T, RateLimitingInterface<T>, RateLimitingInterface<T>>;
 
@@ -48,9 +50,16 @@ class KeptAdds final : public ForwardingQueue<T, RateLimitingInterface<T>,
   // The most items that are kept. Further adds block.
   static constexpr size_t kMost = 1000000;
 
-  // Nothing is owned; everything must outlive the object.
-  KeptAdds(RateLimitingInterface<T>* queue, ErrorLog* errors)
-      : Base(queue), clock_(queue->clock()), errors_(*errors) {}
+  // `queue` and `errors` are not owned; they must outlive the object. Adds on
+  // `loop`, or on a thread if that is null.
+  KeptAdds(RateLimitingInterface<T>* queue, ErrorLog* errors,
+           std::shared_ptr<WaitingLoop> loop)
+      : Base(queue),
+        clock_(queue->clock()),
+        errors_(*errors),
+        loop_(std::move(loop)) {
+    if (loop_ != nullptr) loop_->Add(this);
+  }
 
   absl::Status AddItems(const AddOptions& options,
                         absl::Span<const T> items) override {
@@ -105,6 +114,7 @@ class KeptAdds final : public ForwardingQueue<T, RateLimitingInterface<T>,
       MutexLock lock(&mu_);
       stopping_ = true;
     }
+    if (loop_ != nullptr) loop_->Remove(this);
     // The thread takes mu_. It is not started any more.
     const auto join = [this]()
                           ABSL_NO_THREAD_SAFETY_ANALYSIS { thread_.Join(); };
@@ -170,16 +180,22 @@ class KeptAdds final : public ForwardingQueue<T, RateLimitingInterface<T>,
   absl::Status Keep(const AddOptions& options, absl::Span<const T> items,
                     const absl::Status& error) {
     MutexLock lock(&mu_);
-    if (thread_.size() == 0 && !stopping_) {
-      const absl::Status started = thread_.Start(1, [this](size_t) { Run(); });
+    if (loop_ == nullptr && thread_.size() == 0 && !stopping_) {
+      const absl::Status started = thread_.Start(1, [this](size_t) { Work(); });
       if (!started.ok()) return started;
     }
-    if (entries_.size() == 0) since_ = clock_->TimeNow();
+    if (entries_.size() == 0) {
+      since_ = clock_->TimeNow();
+      retry_at_ = since_ + RetryDelay();
+      if (loop_ != nullptr) loop_->Wake(this);
+    }
     error_ = error;
     for (const T& item : items) {
       const auto has_room = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
         return entries_.size() < kMost || stopping_;
       };
+      if (!has_room() && loop_ != nullptr && loop_->IsDrivenHere())
+        return error;
       mu_.Await(absl::Condition(&has_room));
       if (stopping_) return absl::CancelledError("the controller stops");
       const auto [entry, is_new] = entries_.FindOrInsert(item, Hash()(item));
@@ -191,7 +207,7 @@ class KeptAdds final : public ForwardingQueue<T, RateLimitingInterface<T>,
   }
 
   // The loop of the thread.
-  void Run() {
+  void Work() {
     while (true) {
       {
         MutexLock lock(&mu_);
@@ -203,15 +219,32 @@ class KeptAdds final : public ForwardingQueue<T, RateLimitingInterface<T>,
                                   clock_->TimeNow() + RetryDelay());
         if (stopping_) return;
       }
-      const absl::Status error = Retry();
-      if (error.ok()) continue;
-      errors_.Write([] { return "adding what the sources have added"; }, error);
+      Retry();
     }
+  }
+
+  // WaitingLoop::Client
+  absl::Time Run(absl::Time now) override {
+    {
+      MutexLock lock(&mu_);
+      if (entries_.size() == 0) return absl::InfiniteFuture();
+      if (now < retry_at_) return retry_at_;
+    }
+    Retry();
+    MutexLock lock(&mu_);
+    retry_at_ = now + RetryDelay();
+    return retry_at_;
+  }
+
+  void Retry() ABSL_LOCKS_EXCLUDED(mu_) {
+    const absl::Status error = TryRetry();
+    if (error.ok()) return;
+    errors_.Write([] { return "adding what the sources have added"; }, error);
   }
 
   // Adds what is kept. Returns the first error. Without memory for a batch, the
   // entries stay where they are.
-  absl::Status Retry() {
+  absl::Status TryRetry() {
     MutexLock lock(&mu_);
     absl::Status error;
     for (size_t left = list_.size(); left > 0 && !IsAway(error);) {
@@ -290,12 +323,14 @@ class KeptAdds final : public ForwardingQueue<T, RateLimitingInterface<T>,
 
   Clock* const clock_;
   ErrorLog& errors_;
+  const std::shared_ptr<WaitingLoop> loop_;  // may be null
 
   mutable absl::Mutex mu_;
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
   size_t dropped_ ABSL_GUARDED_BY(mu_) = 0;
-  absl::Status error_ ABSL_GUARDED_BY(mu_);  // the last one
-  absl::Time since_ ABSL_GUARDED_BY(mu_);    // when the first item was kept
+  absl::Status error_ ABSL_GUARDED_BY(mu_);   // the last one
+  absl::Time since_ ABSL_GUARDED_BY(mu_);     // when the first item was kept
+  absl::Time retry_at_ ABSL_GUARDED_BY(mu_);  // on the loop
   NodeHashSet<T, Entry, Eq> entries_ ABSL_GUARDED_BY(mu_);
   // Those that are not being added.
   IntrusiveList<Entry> list_ ABSL_GUARDED_BY(mu_);

@@ -4,9 +4,12 @@
 #include "workqueue/controller/internal/lifecycle.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <list>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -25,12 +28,14 @@
 #include "absl/time/time.h"
 #include "workqueue/base/error_log.h"
 #include "workqueue/base/exceptions.h"
+#include "workqueue/base/gate.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/base/printable.h"
 #include "workqueue/base/worker_pool.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/controller/controller_options.h"
 #include "workqueue/controller/source.h"
+#include "workqueue/timer/waiting_loop.h"
 
 namespace workqueue::internal {
 namespace {
@@ -68,6 +73,11 @@ absl::Status WithPrintableMessage(const absl::Status& status) {
   return WithMessage(PrintMessage(status), status);
 }
 
+absl::Status NoLoopError() {
+  return absl::FailedPreconditionError(
+      "clock is not a WaitingLoop, whose thread would call the callback");
+}
+
 // Calls `f()`, a function of `source`, and returns its status. Turns an
 // exception into an error. The message of an error names the source.
 template <typename F>
@@ -90,6 +100,8 @@ struct Lifecycle::SourceState {
   bool marks_sync = false;
   // The delays before the next runs.
   RestartDelays delays;
+  // When the loop begins the next run; infinite if it does not.
+  absl::Time begin_at = absl::InfiniteFuture();
   // The source's last error, until the source is healthy again. Its text
   // is as the source wrote it. Start() and Healthy() make it printable.
   absl::Status error;
@@ -99,6 +111,8 @@ Lifecycle::Lifecycle(const ControllerOptionsBase& options,
                      const GivenOptions& given)
     : name_(options.name),
       clock_(ClockOf(options, given.queue_clock)),
+      loop_(options.clock.loop()),
+      driven_loop_(options.clock.DrivenLoop()),
       log_("controller", name_, options.log_sink),
       errors_("controller", name_, options.log_sink, clock_),
       num_workers_(options.workers),
@@ -117,9 +131,36 @@ void Lifecycle::SetSources(std::vector<LifecycleSource> sources) {
     source_states_[i].marks_sync = true;
     ++awaited_sources_;
   }
+  if (loop_ != nullptr) loop_->Add(this);
 }
 
 absl::Status Lifecycle::Start() {
+  if (driven_loop_ != nullptr && driven_loop_->IsDrivenHere()) {
+    MutexLock lock(&mu_);
+    if (awaited_sources_ > 0) return WouldBlockLoopError();
+  }
+  if (absl::Status begun = BeginStart(); !begun.ok()) return begun;
+  // Turns std::bad_alloc into a status.
+  return EndStart(CatchAsStatus([this] {
+    const absl::Status started = StartSources();
+    return started.ok() ? AwaitSync() : started;
+  }));
+}
+
+absl::Status Lifecycle::StartAsync(StartedCallback started) {
+  if (loop_ == nullptr) return NoLoopError();
+  if (absl::Status begun = BeginStart(); !begun.ok()) return begun;
+  const absl::Time now = clock_->TimeNow();
+  const absl::Status sources = CatchAsStatus([this] { return StartSources(); });
+  MutexLock lock(&mu_);
+  source_status_.Update(sources);
+  started_ = std::move(started);
+  sync_until_ = sources.ok() ? now + sync_timeout_ : absl::InfinitePast();
+  WakeLoop();
+  return absl::OkStatus();
+}
+
+absl::Status Lifecycle::BeginStart() {
   {
     MutexLock lock(&mu_);
     if (state_ != State::kNew) {
@@ -131,11 +172,10 @@ absl::Status Lifecycle::Start() {
     state_ = State::kStarting;
   }
   log_.Info([] { return "starting"; });
-  // Turns std::bad_alloc into a status.
-  absl::Status status = CatchAsStatus([this] {
-    const absl::Status started = StartSources();
-    return started.ok() ? AwaitSync() : started;
-  });
+  return absl::OkStatus();
+}
+
+absl::Status Lifecycle::EndStart(absl::Status status) {
   {
     MutexLock lock(&mu_);
     // With the lock, so that no stop can begin between the checks in
@@ -145,41 +185,115 @@ absl::Status Lifecycle::Start() {
     });
     state_ = status.ok() ? State::kRunning : State::kNotRunning;
     start_error_ = status;
+    WakeLoop();
   }
   // Without the lock, because a worker may run on this thread.
-  if (status.ok() && async_) StartAsync();
+  if (status.ok() && async_) StartAsyncWorkers();
   if (!status.ok()) {
     log_.Error(
         [&status] { return absl::StrCat("not started: ", Print(status)); });
-    Stop(absl::ZeroDuration());
+    StopNow();
   }
   return CatchAsStatus([&status] { return WithPrintableMessage(status); });
 }
 
 absl::Status Lifecycle::StartSources() {
-  const std::function<void(size_t)> run = [this](size_t i) { RunSource(i); };
+  std::vector<size_t> with_thread;
   {
     MutexLock lock(&mu_);
+    for (size_t i = 0; i < sources_.size(); ++i) {
+      if (sources_[i].run != nullptr) {
+        with_thread.push_back(i);
+      } else {
+        source_states_[i].begin_at = absl::InfinitePast();
+      }
+    }
     running_sources_ = sources_.size();
+    WakeLoop();
   }
-  const absl::Status status = source_pool_.Start(sources_.size(), run);
+  const absl::Status status = source_pool_.Start(
+      with_thread.size(),
+      [this, with_thread](size_t i) { RunSource(with_thread[i]); });
   MutexLock lock(&mu_);
-  running_sources_ -= sources_.size() - source_pool_.size();
+  running_sources_ -= with_thread.size() - source_pool_.size();
   return status;
 }
 
 absl::Status Lifecycle::AwaitSync() {
   const absl::Time deadline = clock_->TimeNow() + sync_timeout_;
   MutexLock lock(&mu_);
-  const auto over = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    return awaited_sources_ == 0 || stopping_.HasBeenNotified();
-  };
-  if (clock_->AwaitWithDeadline(&mu_, absl::Condition(&over), deadline)) {
-    return absl::OkStatus();
-  }
+  const auto over = [this]()
+                        ABSL_NO_THREAD_SAFETY_ANALYSIS { return Synced(); };
+  return clock_->AwaitWithDeadline(&mu_, absl::Condition(&over), deadline)
+             ? absl::OkStatus()
+             : NotSynced();
+}
+
+absl::Status Lifecycle::NotSynced() const {
   return absl::DeadlineExceededError(
       absl::StrCat("not in sync within ", absl::FormatDuration(sync_timeout_),
                    ": ", AwaitedSources()));
+}
+
+absl::Time Lifecycle::Run(absl::Time now) {
+  absl::Time next = NextSourceRun(now);
+  std::optional<absl::Status> synced;
+  StartedCallback started;
+  std::list<StopCall> stops, over;
+  {
+    MutexLock lock(&mu_);
+    if (started_ != nullptr) {
+      if (Synced()) {
+        synced = absl::OkStatus();
+      } else if (now >= sync_until_) {
+        synced = CatchAsStatus(
+            [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return NotSynced(); });
+      } else {
+        next = std::min(next, sync_until_);
+      }
+      if (synced.has_value()) started = std::exchange(started_, nullptr);
+    }
+    stops.swap(stops_);
+  }
+  const absl::Status status =
+      synced.has_value() ? EndStart(*synced) : absl::OkStatus();
+  for (auto it = stops.begin(); it != stops.end();) {
+    const auto call = it++;
+    if (Advance(&*call)) {
+      over.splice(over.end(), stops, call);
+    } else {
+      next = std::min(next, call->deadline());
+    }
+  }
+  {
+    MutexLock lock(&mu_);
+    stops_.splice(stops_.end(), stops);
+  }
+  // A callback may destroy this object.
+  if (synced.has_value()) TryCall([&] { std::move(started)(status); });
+  for (StopCall& call : over) {
+    TryCall([&] { std::move(call.callback)(call.stopped); });
+  }
+  return next;
+}
+
+absl::Time Lifecycle::NextSourceRun(absl::Time now) {
+  absl::Time next = absl::InfiniteFuture();
+  for (size_t i = 0; i < sources_.size(); ++i) {
+    {
+      MutexLock lock(&mu_);
+      absl::Time& begin_at = source_states_[i].begin_at;
+      next = std::min(next, begin_at > now ? begin_at : absl::InfiniteFuture());
+      if (begin_at > now) continue;
+      begin_at = absl::InfiniteFuture();
+      if (stopping_.HasBeenNotified()) {
+        EndSource();
+        continue;
+      }
+    }
+    BeginAsyncRun(i);
+  }
+  return next;
 }
 
 absl::Status Lifecycle::StartWorkers(const absl::Status& sources_started) {
@@ -205,7 +319,10 @@ absl::Status Lifecycle::StartWorkers(const absl::Status& sources_started) {
 void Lifecycle::MarkSynced(size_t i) {
   MutexLock lock(&mu_);
   SourceState& state = source_states_[i];
-  if (std::exchange(state.awaited, false)) --awaited_sources_;
+  if (std::exchange(state.awaited, false)) {
+    --awaited_sources_;
+    WakeLoop();
+  }
   state.marks_sync = true;
   if (!state.running) return;
   state.error = absl::OkStatus();
@@ -234,28 +351,80 @@ std::string Lifecycle::AwaitedSources() const {
   return absl::StrJoin(awaited, ", ");
 }
 
-absl::Status Lifecycle::RunSourceOnce(size_t i) {
-  {
-    MutexLock lock(&mu_);
-    SourceState& state = source_states_[i];
-    state.running = true;
-    state.reported = false;
-    if (!state.marks_sync) {
-      state.error = absl::OkStatus();
-      state.delays.SetHealthy(true, clock_->TimeNow());
-    }
-  }
+void Lifecycle::RunSource(size_t i) {
   const LifecycleSource& source = sources_[i];
-  absl::Status status = Call(source, [this, &source, i] {
-    return source.run(
-        [this, i] { MarkSynced(i); },
-        [this, i](const absl::Status& error) { MarkUnhealthy(i, error); });
-  });
+  NameThisThread(source.name.empty() ? name_ : source.name, "source");
+  std::optional<absl::Duration> delay;
+  do {
+    OnRunBegins(i);
+    delay = OnRunEnds(i, Call(source, [this, &source, i] {
+                        return source.run([this, i] { MarkSynced(i); },
+                                          [this, i](const absl::Status& error) {
+                                            MarkUnhealthy(i, error);
+                                          });
+                      }));
+  } while (delay.has_value() && Sleep(*delay));
+  MutexLock lock(&mu_);
+  EndSource();
+}
+
+void Lifecycle::BeginAsyncRun(size_t i) {
+  const LifecycleSource& source = sources_[i];
+  OnRunBegins(i);
+  // What the source calls more than once or too late does nothing.
+  const auto ended = std::make_shared<std::atomic<bool>>(false);
+  const SourceDone done = [this, i, ended,
+                           gate = gate_](const absl::Status& status) {
+    const Gate::Pass pass(gate.get());
+    if (!pass || ended->exchange(true)) return;
+    EndAsyncRun(i, CatchAsStatus([&] {
+                  return AnnotateWithSource(sources_[i].name, status);
+                }));
+  };
+  const auto mark_synced = [this, i, gate = gate_] {
+    if (const Gate::Pass pass(gate.get()); pass) MarkSynced(i);
+  };
+  const auto mark_unhealthy = [this, i,
+                               gate = gate_](const absl::Status& error) {
+    if (const Gate::Pass pass(gate.get()); pass) MarkUnhealthy(i, error);
+  };
+  const absl::Status thrown = CatchAsStatus(
+      [&] { source.run_async(mark_synced, mark_unhealthy, done); });
+  if (!thrown.ok()) done(thrown);
+}
+
+void Lifecycle::EndAsyncRun(size_t i, const absl::Status& status) {
+  const std::optional<absl::Duration> delay = OnRunEnds(i, status);
+  const absl::Time now = clock_->TimeNow();
+  MutexLock lock(&mu_);
+  if (delay.has_value() && !stopping_.HasBeenNotified()) {
+    source_states_[i].begin_at = now + *delay;
+    WakeLoop();
+  } else {
+    EndSource();
+  }
+}
+
+void Lifecycle::OnRunBegins(size_t i) {
+  RecordSourceStart();
+  MutexLock lock(&mu_);
+  SourceState& state = source_states_[i];
+  state.running = true;
+  state.reported = false;
+  if (state.marks_sync) return;
+  state.error = absl::OkStatus();
+  state.delays.SetHealthy(true, clock_->TimeNow());
+}
+
+std::optional<absl::Duration> Lifecycle::OnRunEnds(size_t i,
+                                                   absl::Status status) {
+  const LifecycleSource& source = sources_[i];
+  RecordSourceEnd();
   if (status.ok()) MarkSynced(i);
   {
     MutexLock lock(&mu_);
     source_states_[i].running = false;
-    if (stopping_.HasBeenNotified()) return absl::OkStatus();
+    if (stopping_.HasBeenNotified()) return std::nullopt;
     source_states_[i].error = status;
   }
   if (status.ok()) {
@@ -263,34 +432,29 @@ absl::Status Lifecycle::RunSourceOnce(size_t i) {
       return absl::StrCat("source ", Printable(source.name),
                           " has returned OK: it adds no more items");
     });
+    return std::nullopt;
   }
-  return status;
+  if (!source.restart_backoff.has_value()) {
+    errors_.Write([&status] { return Print(status); });
+    FailStart(status);
+    return std::nullopt;
+  }
+  absl::Duration delay;
+  {
+    MutexLock lock(&mu_);
+    delay = source_states_[i].delays.Next(*source.restart_backoff,
+                                          clock_->TimeNow());
+  }
+  errors_.Write([&status, delay] {
+    return absl::StrCat(Print(status), " (restarted in ",
+                        absl::FormatDuration(delay), ")");
+  });
+  return delay;
 }
 
-void Lifecycle::RunSource(size_t i) {
-  NameThisThread(sources_[i].name.empty() ? name_ : sources_[i].name, "source");
-  const std::optional<RestartBackoff>& backoff = sources_[i].restart_backoff;
-  while (true) {
-    const absl::Status error = RunSourceOnce(i);
-    if (error.ok()) break;
-    if (!backoff.has_value()) {
-      errors_.Write([&error] { return Print(error); });
-      FailStart(error);
-      break;
-    }
-    absl::Duration delay;
-    {
-      MutexLock lock(&mu_);
-      delay = source_states_[i].delays.Next(*backoff, clock_->TimeNow());
-    }
-    errors_.Write([&error, delay] {
-      return absl::StrCat(Print(error), " (restarted in ",
-                          absl::FormatDuration(delay), ")");
-    });
-    if (!Sleep(delay)) break;
-  }
-  MutexLock lock(&mu_);
+void Lifecycle::EndSource() {
   --running_sources_;
+  WakeLoop();
 }
 
 void Lifecycle::FailStart(const absl::Status& error) {
@@ -308,6 +472,7 @@ void Lifecycle::RunWorker() {
   MutexLock lock(&mu_);
   --running_workers_;
   item_done_.SignalAll();
+  WakeLoop();
 }
 
 void Lifecycle::BeginStop() {
@@ -318,6 +483,12 @@ void Lifecycle::BeginStop() {
     // messages that the notification causes.
     log_.Info([] { return "stopping"; });
     stopping_.Notify();
+    for (SourceState& state : source_states_) {
+      if (state.begin_at == absl::InfiniteFuture()) continue;
+      state.begin_at = absl::InfiniteFuture();
+      EndSource();
+    }
+    WakeLoop();
   }
   for (const LifecycleSource& source : sources_) {
     if (source.on_stop == nullptr) continue;
@@ -332,52 +503,105 @@ void Lifecycle::BeginAbandoning() {
     MutexLock lock(&mu_);
     if (!abandoning_.HasBeenNotified()) abandoning_.Notify();
     item_done_.SignalAll();
+    WakeLoop();
   }
   if (async_) OnAbandoning();
 }
 
 bool Lifecycle::Stop(absl::Duration timeout) {
-  absl::Time drain_until = clock_->TimeNow() + timeout;
+  StopCall call;
+  call.until = clock_->TimeNow() + timeout;
   BeginStop();
   if (RunsThisThread()) {
     CloseQueue();
     return false;
   }
-  bool sources_returned = false;
-  {
+  while (!Advance(&call)) {
+    if (driven_loop_ != nullptr && driven_loop_->IsDrivenHere()) {
+      CloseQueue();
+      return false;
+    }
     MutexLock lock(&mu_);
-    if (state_ == State::kNew) state_ = State::kNotRunning;
-    const auto not_starting = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-      return state_ != State::kStarting;
+    const auto over = [this, &call]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      return !MustWait(call);
     };
-    mu_.Await(absl::Condition(&not_starting));
-    if (state_ != State::kRunning) drain_until = absl::InfinitePast();
-    const auto no_sources = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-      return running_sources_ == 0;
-    };
-    sources_returned = clock_->AwaitWithDeadline(
-        &mu_, absl::Condition(&no_sources), drain_until);
+    clock_->AwaitWithDeadline(&mu_, absl::Condition(&over), call.deadline());
   }
-  CloseQueue();
-  bool workers_ended = false;
+  return call.stopped;
+}
+
+absl::Status Lifecycle::StopAsync(absl::Duration timeout,
+                                  StoppedCallback stopped) {
+  if (loop_ == nullptr) return NoLoopError();
+  StopCall call;
+  call.until = clock_->TimeNow() + timeout;
+  call.callback = std::move(stopped);
   {
     MutexLock lock(&mu_);
-    // If the timeout of another call passes first, this call returns, too. But
-    // a call that begins after abandoning_ was notified waits for the
-    // reconciliations in progress.
-    const bool abandoned_before = abandoning_.HasBeenNotified();
-    const auto over = [this,
-                       abandoned_before]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-      return running_workers_ == 0 ||
-             (!abandoned_before && abandoning_.HasBeenNotified());
-    };
-    clock_->AwaitWithDeadline(&mu_, absl::Condition(&over), drain_until);
-    workers_ended = state_ == State::kRunning && running_workers_ == 0;
+    stops_.push_back(std::move(call));
+  }
+  BeginStop();
+  MutexLock lock(&mu_);
+  WakeLoop();
+  return absl::OkStatus();
+}
+
+void Lifecycle::StopNow() {
+  StopCall call;
+  call.until = absl::InfinitePast();
+  BeginStop();
+  Advance(&call);
+}
+
+bool Lifecycle::MustWait(const StopCall& call) const {
+  switch (call.stage) {
+    case StopCall::Stage::kStart:
+      return state_ == State::kStarting;
+    case StopCall::Stage::kSources:
+      return running_sources_ > 0;
+    case StopCall::Stage::kWorkers:
+      // If the timeout of another call passes first, this call returns, too.
+      // But a call that begins after abandoning_ was notified waits for the
+      // reconciliations in progress.
+      return running_workers_ > 0 &&
+             (call.abandoned_before || !abandoning_.HasBeenNotified());
+  }
+  return false;
+}
+
+bool Lifecycle::Advance(StopCall* call) {
+  using Stage = StopCall::Stage;
+  bool workers_ended = false;
+  while (true) {
+    const absl::Time now = clock_->TimeNow();
+    bool close = false;
+    {
+      MutexLock lock(&mu_);
+      if (call->stage == Stage::kStart && state_ == State::kNew) {
+        state_ = State::kNotRunning;
+      }
+      if (MustWait(*call) && now < call->deadline()) return false;
+      if (call->stage == Stage::kStart) {
+        if (state_ != State::kRunning) call->until = absl::InfinitePast();
+        call->stage = Stage::kSources;
+      } else if (call->stage == Stage::kSources) {
+        call->sources_returned = running_sources_ == 0;
+        close = true;
+      } else {
+        workers_ended = state_ == State::kRunning && running_workers_ == 0;
+        break;
+      }
+    }
+    if (!close) continue;
+    CloseQueue();
+    MutexLock lock(&mu_);
+    call->abandoned_before = abandoning_.HasBeenNotified();
+    call->stage = Stage::kWorkers;
   }
   // Workers without work may not have ended yet, and a controller that does not
   // run has no workers. The queue decides these cases.
   const bool done =
-      (workers_ended && EndsAreKnown()) || IsKnownIdle(drain_until);
+      (workers_ended && EndsAreKnown()) || IsKnownIdle(call->until);
   if (!done) BeginAbandoning();
   MutexLock lock(&mu_);
   const bool drained = !abandoning_.HasBeenNotified();
@@ -386,12 +610,38 @@ bool Lifecycle::Stop(absl::Duration timeout) {
       return drained ? "stopped" : "stopped before all was reconciled";
     });
   }
-  return sources_returned && drained;
+  call->stopped = call->sources_returned && drained;
+  return true;
 }
 
 void Lifecycle::Join() {
-  Stop(absl::ZeroDuration());
+  if (loop_ != nullptr) loop_->Remove(this);
+  StartedCallback started;
+  std::list<StopCall> stops;
+  {
+    MutexLock lock(&mu_);
+    started = std::exchange(started_, nullptr);
+    stops.swap(stops_);
+  }
+  if (started != nullptr) {
+    BeginStop();
+    const absl::Status error = EndStart(absl::OkStatus());
+    TryCall([&] { std::move(started)(error); });
+  }
+  for (StopCall& call : stops) {
+    call.until = absl::InfinitePast();
+    Advance(&call);
+    TryCall([&] { std::move(call.callback)(call.stopped); });
+  }
+  StopNow();
   BeginAbandoning();  // Wakes workers in AwaitRetry().
+  gate_->Close();
+  for (size_t i = 0; i < sources_.size(); ++i) {
+    MutexLock lock(&mu_);
+    if (sources_[i].run == nullptr && source_states_[i].running) {
+      RecordSourceEnd();
+    }
+  }
   source_pool_.Join();
   worker_pool_.Join();
 }
@@ -441,6 +691,7 @@ absl::Status Lifecycle::Healthy() const {
 }
 
 bool Lifecycle::Sleep(absl::Duration d) {
+  if (d > absl::ZeroDuration()) DieIfOnDrivenLoop("SourceContext::Sleep()");
   Wait(d, stopping_);
   return !stopping_.HasBeenNotified();
 }
@@ -468,7 +719,13 @@ bool Lifecycle::IsKnownIdle(absl::Time until) {
   return known_idle;
 }
 
+void Lifecycle::DieIfOnDrivenLoop(absl::string_view call) const {
+  if (driven_loop_ == nullptr || !driven_loop_->IsDrivenHere()) return;
+  DieIfWouldBlockLoop(call, WouldBlockLoopError());
+}
+
 void Lifecycle::AwaitIdle() {
+  DieIfOnDrivenLoop("AwaitIdle()");
   ++idle_waiters_;
   absl::Cleanup leave = [this] { --idle_waiters_; };
   MutexLock lock(&mu_);
@@ -501,6 +758,7 @@ void Lifecycle::OnWorkersEnded() {
   MutexLock lock(&mu_);
   running_workers_ = 0;
   item_done_.SignalAll();
+  WakeLoop();
 }
 
 bool Lifecycle::AwaitTerm(absl::FunctionRef<bool()> stands_by) {

@@ -8,11 +8,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <list>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/functional/any_invocable.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -21,10 +24,12 @@
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "workqueue/base/error_log.h"
+#include "workqueue/base/gate.h"
 #include "workqueue/base/worker_pool.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/controller/controller_options.h"
 #include "workqueue/controller/source.h"
+#include "workqueue/timer/waiting_loop.h"
 
 namespace workqueue::internal {
 
@@ -34,7 +39,12 @@ struct LifecycleSource {
   std::function<absl::Status(
       const std::function<void()>& mark_synced,
       const std::function<void(const absl::Status&)>& mark_unhealthy)>
-      run;
+      run;  // null if run_async is not
+  std::function<void(
+      const std::function<void()>& mark_synced,
+      const std::function<void(const absl::Status&)>& mark_unhealthy,
+      SourceDone done)>
+      run_async;
   std::optional<RestartBackoff> restart_backoff;
   std::function<void()> on_stop;  // may be null
   bool wait_for_sync = false;
@@ -46,8 +56,11 @@ struct LifecycleSource {
 // `Controller` documents `Start()`, `Healthy()`, `Stop()` and `AwaitIdle()`,
 // and `SourceContext` documents `Sleep()`.
 //
+// If there is a loop, this is one of its clients, and makes progress with what
+// does not block: sources without a thread, and asynchronous starts and stops.
+//
 // Thread-safe.
-class Lifecycle {
+class Lifecycle : private WaitingLoop::Client {
  public:
   // The options have been checked.
   Lifecycle(const ControllerOptionsBase& options, const GivenOptions& given);
@@ -58,13 +71,18 @@ class Lifecycle {
   const std::string& name() const { return name_; }
   Clock* clock() const { return clock_; }
 
+  using StartedCallback = absl::AnyInvocable<void(absl::Status started) &&>;
+  using StoppedCallback = absl::AnyInvocable<void(bool stopped) &&>;
+
   absl::Status Start();
+  absl::Status StartAsync(StartedCallback started);
   absl::Status Healthy() const;
   bool Stop(absl::Duration timeout);
+  absl::Status StopAsync(absl::Duration timeout, StoppedCallback stopped);
   void AwaitIdle();
 
-  // Stops at once, and blocks until all threads have ended. The destructor of
-  // the derived class calls it.
+  // Stops at once, and blocks until all threads have ended. Calls the callbacks
+  // that wait. The destructor of the derived class calls it.
   void Join();
 
   // Notified when the controller begins to stop.
@@ -91,7 +109,12 @@ class Lifecycle {
   void AwaitRetry(const absl::Notification& over);
 
  protected:
-  ~Lifecycle();
+  ~Lifecycle() override;
+
+  // The loop of the clock, if the program drives it, and null otherwise.
+  const std::shared_ptr<WaitingLoop>& driven_loop() const {
+    return driven_loop_;
+  }
 
   // Called before anything else, by the constructor of the derived class.
   void SetSources(std::vector<LifecycleSource> sources);
@@ -108,11 +131,15 @@ class Lifecycle {
   // Returns whether the queue knows which items the workers have ended.
   virtual bool EndsAreKnown() const = 0;
 
+  // Record the begin and the end of a run of a source.
+  virtual void RecordSourceStart() const = 0;
+  virtual void RecordSourceEnd() const = 0;
+
   // The rest is called if the workers are asynchronous: to start them, when
   // `abandoning()` has been notified, and to tell whether the calling thread
   // runs the reconcile function. They call `OnWorkersEnded()` when `Work()`
   // would return.
-  virtual void StartAsync() = 0;
+  virtual void StartAsyncWorkers() = 0;
   virtual void OnAbandoning() = 0;
   virtual bool ReconcilesThisThread() const = 0;
 
@@ -120,10 +147,44 @@ class Lifecycle {
 
   struct SourceState;
 
-  // The parts of Start(), in order. `sources_started` is the status of the
-  // first two.
+  // A stop in progress.
+  struct StopCall {
+    // What it waits for next.
+    enum class Stage { kStart, kSources, kWorkers };
+
+    // When the wait ends in any case.
+    absl::Time deadline() const {
+      return stage == Stage::kStart ? absl::InfiniteFuture() : until;
+    }
+
+    absl::Time until;
+    StoppedCallback callback;  // empty if a thread waits
+    Stage stage = Stage::kStart;
+    bool sources_returned = false;
+    bool abandoned_before = false;
+    bool stopped = false;  // the result
+  };
+
+  // WaitingLoop::Client. Begins the sources without a thread that are to run,
+  // and goes on with the start and the stops that wait.
+  absl::Time Run(absl::Time now) override;
+  absl::Time NextSourceRun(absl::Time now) ABSL_LOCKS_EXCLUDED(mu_);
+
+  // Something has changed that the loop may wait for.
+  void WakeLoop() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (loop_ != nullptr) loop_->Wake(this);
+  }
+
+  // The parts of a start, in order. `sources_started` is the status of the
+  // two before, and `status` of all before.
+  absl::Status BeginStart();
   absl::Status StartSources();
   absl::Status AwaitSync();
+  bool Synced() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    return awaited_sources_ == 0 || stopping_.HasBeenNotified();
+  }
+  absl::Status NotSynced() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status EndStart(absl::Status status);
   absl::Status StartWorkers(const absl::Status& sources_started)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
@@ -136,6 +197,17 @@ class Lifecycle {
   // Returns the names of the sources that the start waits for, and their
   // errors.
   std::string AwaitedSources() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // Aborts the program if `call` would block the thread of a loop that the
+  // program drives.
+  void DieIfOnDrivenLoop(absl::string_view call) const;
+
+  // Stops without waiting. No start is in progress.
+  void StopNow();
+
+  // Goes on with a stop without blocking. Returns whether it is over.
+  bool Advance(StopCall* call);
+  bool MustWait(const StopCall& call) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Notifies stopping_ and calls `on_stop` of the sources. Does nothing if
   // called before.
@@ -161,15 +233,25 @@ class Lifecycle {
   void RunSource(size_t i);
   void RunWorker();
 
-  // Calls `run` of the source with the number `i`. Returns the error if `run`
-  // returned one before the stop began, and OK otherwise.
-  absl::Status RunSourceOnce(size_t i);
+  // Begins a run of the source with the number `i`, which has no thread.
+  void BeginAsyncRun(size_t i);
+  void EndAsyncRun(size_t i, const absl::Status& status);
+
+  // Record the begin and the end of a run of the source with the number `i`,
+  // which has returned `status`. The latter returns the delay before the next
+  // run, or nothing if none follows.
+  void OnRunBegins(size_t i);
+  std::optional<absl::Duration> OnRunEnds(size_t i, absl::Status status);
+  // No run follows.
+  void EndSource() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Ends the start with the error of a source, if the start is in progress.
   void FailStart(const absl::Status& error);
 
   const std::string name_;
   Clock* const clock_;
+  const std::shared_ptr<WaitingLoop> loop_;  // may be null
+  const std::shared_ptr<WaitingLoop> driven_loop_;
   // `errors_` logs the errors of sources, and `log_` what happens once.
   const Log log_;
   ErrorLog errors_;
@@ -177,6 +259,8 @@ class Lifecycle {
   const absl::Duration sync_timeout_;
   const bool async_;
   std::vector<LifecycleSource> sources_;  // does not change after the start
+  // Entered by what sources without a thread call.
+  const std::shared_ptr<Gate> gate_ = std::make_shared<Gate>();
 
   // Both are notified under mu_.
   absl::Notification stopping_;
@@ -188,6 +272,11 @@ class Lifecycle {
   // The error of Start().
   absl::Status start_error_ ABSL_GUARDED_BY(mu_);
   std::vector<SourceState> source_states_ ABSL_GUARDED_BY(mu_);
+  // The callback of a start that waits for sources, and until when it waits.
+  StartedCallback started_ ABSL_GUARDED_BY(mu_);
+  absl::Time sync_until_ ABSL_GUARDED_BY(mu_);
+  // The stops that have callbacks.
+  std::list<StopCall> stops_ ABSL_GUARDED_BY(mu_);
   // The number of sources that the start waits for.
   size_t awaited_sources_ ABSL_GUARDED_BY(mu_) = 0;
   // The numbers of sources and of workers that have not returned.

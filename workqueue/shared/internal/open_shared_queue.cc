@@ -62,6 +62,11 @@ absl::Status Check(const SharedQueueOptionsBase& options) {
     return absl::InvalidArgumentError(
         "retry_schedule is empty; it must have at least one delay");
   }
+  if (options.clock.DrivenLoop() != nullptr) {
+    return absl::InvalidArgumentError(
+        "clock is a loop that the program drives; calls to the engine would "
+        "block it; pass the loop's clock, and the queue has a thread");
+  }
   return absl::OkStatus();
 }
 

@@ -17,13 +17,17 @@
 #include "workqueue/base/slab.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/parker.h"
+#include "workqueue/timer/queue_clock.h"
+#include "workqueue/timer/waiting_loop.h"
 #include "workqueue/timer/waiting_set_options.h"
 
 namespace workqueue::internal {
 
-DelayQueueBase::DelayQueueBase(Clock* clock,
+DelayQueueBase::DelayQueueBase(const QueueClock& clock,
                                const WaitingSetOptions& waiting_set)
-    : clock_(OrRealClock(clock)), waiting_(waiting_set, clock_) {}
+    : clock_(clock.clock()),
+      driven_loop_(clock.DrivenLoop()),
+      waiting_(waiting_set, clock_) {}
 
 size_t DelayQueueBase::Len() const {
   MutexLock lock(&mu_);
@@ -68,6 +72,10 @@ absl::Status DelayQueueBase::DueLock::WaitForDue(absl::Duration timeout)
     }
     // Without a message: a caller that polls must not allocate.
     if (deadline <= now) return absl::DeadlineExceededError("");
+    if (queue_->driven_loop_ != nullptr &&
+        queue_->driven_loop_->IsDrivenHere()) {
+      return WouldBlockLoopError();
+    }
     if (parker_ == nullptr) parker_ = queue_->TakeParker();
     waiter_.parker = parker_.get();
     const absl::Time wake_at = queue_->waiters_.BeginWait(

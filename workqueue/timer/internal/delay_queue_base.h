@@ -20,6 +20,8 @@
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/parker.h"
 #include "workqueue/timer/internal/leader_followers.h"
+#include "workqueue/timer/queue_clock.h"
+#include "workqueue/timer/waiting_loop.h"
 #include "workqueue/timer/waiting_set.h"
 #include "workqueue/timer/waiting_set_options.h"
 
@@ -62,7 +64,8 @@ class DelayQueueBase {
 
     // Blocks, without the lock, until a value is due, until `timeout` has
     // passed, or until the queue is shut down. Returns OK if a value is due,
-    // `absl::DeadlineExceededError` or `absl::CancelledError`.
+    // `absl::DeadlineExceededError` or `absl::CancelledError`, and
+    // `WouldBlockLoopError()` if that is so.
     absl::Status AwaitDue(absl::Duration timeout)
         ABSL_NO_THREAD_SAFETY_ANALYSIS {
       // What was due at the last look still is. Reading the clock takes longer
@@ -85,13 +88,15 @@ class DelayQueueBase {
     std::optional<MutexLock> lock_;
   };
 
-  DelayQueueBase(Clock* clock, const WaitingSetOptions& waiting_set);
+  DelayQueueBase(const QueueClock& clock, const WaitingSetOptions& waiting_set);
   ~DelayQueueBase() = default;
 
   // Blocks until no call waits for a value or destroys values.
   void AwaitCalls() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   Clock* const clock_;
+  // That of the clock, if the program drives it, and null otherwise.
+  const std::shared_ptr<WaitingLoop> driven_loop_;
 
   mutable absl::Mutex mu_;
   // When the values are due, by their ids.

@@ -1,0 +1,488 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// These tests are of controllers on a waiting loop that the program drives. The
+// test drives it by hand, unless it says otherwise.
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>  // NOLINT(build/c++11)
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "test/workqueue/recording_log.h"
+#include "workqueue/clock/fake_clock.h"
+#include "workqueue/controller/async_reconcile.h"
+#include "workqueue/controller/controller.h"
+#include "workqueue/controller/reconcile.h"
+#include "workqueue/controller/source.h"
+#include "workqueue/testing/thread.h"
+#include "workqueue/timer/waiting_loop.h"
+
+namespace workqueue::driven_controller_test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr absl::Duration kSecond = absl::Seconds(1);
+
+// A source that the test moves by hand.
+struct TestSource {
+  Source<std::string> Make(std::string name) {
+    Source<std::string> source;
+    source.name = std::move(name);
+    source.wait_for_sync = true;
+    source.run_async = [this](auto the_context, SourceDone the_done) {
+      ++runs;
+      context = std::move(the_context);
+      done = std::move(the_done);
+    };
+    source.on_stop = [this] {
+      ++stops;
+      if (ends_on_stop && done != nullptr) done(absl::OkStatus());
+    };
+    return source;
+  }
+
+  int runs = 0;
+  int stops = 0;
+  bool ends_on_stop = true;
+  std::shared_ptr<SourceContext<std::string>> context;
+  SourceDone done;
+};
+
+class DrivenControllerTest : public testing::Test {
+ protected:
+  using StringController = Controller<std::string>;
+
+  // Moves the clock, and does what a program would do then.
+  void Step(absl::Duration d = absl::ZeroDuration()) {
+    clock_.Step(d);
+    while (loop_->RunDue() <= clock_.TimeNow()) {
+    }
+  }
+
+  // Returns options with a reconcile function that notes the item, and keeps
+  // the completion if `keep_`.
+  ControllerOptions<std::string> Options() {
+    ControllerOptions<std::string> options;
+    options.name = "test";
+    options.clock = loop_;
+    options.log_sink = &log_;
+    options.reconcile_async = [this](const std::string& item,
+                                     const AsyncReconcileContext& context,
+                                     ReconcileCompletion done) {
+      EXPECT_EQ(std::this_thread::get_id(), thread_);
+      notes_.push_back(item);
+      context.OnCancel([this, item] { notes_.push_back("cancel " + item); });
+      if (keep_) {
+        kept_.push_back(std::move(done));
+      } else if (fail_) {
+        done(absl::UnavailableError("no"));
+      } else {
+        done(ReconcileResult());
+      }
+    };
+    return options;
+  }
+
+  std::unique_ptr<StringController> New(
+      ControllerOptions<std::string> options) {
+    auto controller = StringController::Create(std::move(options));
+    EXPECT_TRUE(controller.ok()) << controller.status();
+    return *std::move(controller);
+  }
+
+  // Returns a controller that has started.
+  std::unique_ptr<StringController> Started(
+      ControllerOptions<std::string> options) {
+    auto controller = New(std::move(options));
+    std::optional<absl::Status> started;
+    EXPECT_EQ(controller->StartAsync([&](absl::Status s) { started = s; }),
+              absl::OkStatus());
+    EXPECT_EQ(started, std::nullopt);
+    Step();
+    EXPECT_EQ(started, absl::OkStatus());
+    return controller;
+  }
+
+  std::vector<std::string> Notes() { return std::exchange(notes_, {}); }
+
+  // The result of a stop, once it is over.
+  std::function<void(bool)> NoteStop() {
+    return [this](bool stopped) { stops_.push_back(stopped); };
+  }
+
+  const std::thread::id thread_ = std::this_thread::get_id();
+  FakeClock clock_;
+  std::shared_ptr<WaitingLoop> loop_ =
+      std::make_shared<WaitingLoop>(&clock_, [] {});
+  RecordingLog log_;
+  bool keep_ = false;
+  bool fail_ = false;
+  std::vector<std::string> notes_;
+  std::vector<ReconcileCompletion> kept_;
+  std::vector<bool> stops_;
+};
+
+using DrivenControllerDeathTest = DrivenControllerTest;
+
+TEST_F(DrivenControllerTest, ReconcilesOnTheLoop) {
+  const auto controller = Started(Options());
+  controller->queue().Add("one");
+  controller->queue().Add("two");
+  EXPECT_THAT(Notes(), IsEmpty());
+  Step();
+  EXPECT_THAT(Notes(), ElementsAre("one", "two"));
+}
+
+TEST_F(DrivenControllerTest, TriesAgainWithBackoff) {
+  fail_ = true;
+  const auto controller = Started(Options());
+  controller->queue().Add("one");
+  Step();
+  EXPECT_THAT(Notes(), ElementsAre("one"));
+  EXPECT_GT(loop_->NextRun(), clock_.TimeNow());
+  clock_.SetTime(loop_->NextRun());
+  Step();
+  EXPECT_THAT(Notes(), ElementsAre("one"));
+  fail_ = false;
+  for (int i = 0; i < 10; ++i) Step(kSecond);
+  EXPECT_THAT(Notes(), ElementsAre("one"));
+}
+
+TEST_F(DrivenControllerTest, ACompletionMayComeLater) {
+  keep_ = true;
+  auto options = Options();
+  options.max_in_flight = 2;
+  const auto controller = Started(std::move(options));
+  for (const char* item : {"one", "two", "three"})
+    controller->queue().Add(item);
+  Step();
+  EXPECT_THAT(Notes(), ElementsAre("one", "two"));
+  kept_[0](ReconcileResult());
+  Step();
+  EXPECT_THAT(Notes(), ElementsAre("three"));
+}
+
+TEST_F(DrivenControllerTest, ATimeoutCancels) {
+  keep_ = true;
+  auto options = Options();
+  options.reconcile_timeout = 5 * kSecond;
+  const auto controller = Started(std::move(options));
+  controller->queue().Add("one");
+  Step();
+  Step(5 * kSecond);
+  EXPECT_THAT(Notes(), ElementsAre("one", "cancel one"));
+}
+
+TEST_F(DrivenControllerTest, AStartWaitsForItsSources) {
+  TestSource source;
+  auto options = Options();
+  options.sources.push_back(source.Make("pods"));
+  const auto controller = New(std::move(options));
+  std::vector<absl::Status> started;
+  const auto note = [&](absl::Status s) { started.push_back(s); };
+  EXPECT_EQ(controller->Start().code(), absl::StatusCode::kFailedPrecondition);
+  ASSERT_EQ(controller->StartAsync(note), absl::OkStatus());
+  EXPECT_EQ(controller->StartAsync(note).code(),
+            absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(source.runs, 0);
+  Step();
+  EXPECT_EQ(source.runs, 1);
+  source.context->queue.Add("one");
+  Step(kSecond);
+  EXPECT_THAT(started, IsEmpty());
+  EXPECT_THAT(controller->Healthy().message(), HasSubstr("not in sync: pods"));
+  source.context->mark_synced();
+  Step();
+  EXPECT_THAT(started, ElementsAre(absl::OkStatus()));
+  EXPECT_EQ(controller->Healthy(), absl::OkStatus());
+  EXPECT_THAT(Notes(), ElementsAre("one"));
+}
+
+TEST_F(DrivenControllerTest, AStartEndsAfterItsTimeout) {
+  TestSource source;
+  auto options = Options();
+  options.sync_timeout = 5 * kSecond;
+  options.sources.push_back(source.Make("pods"));
+  const auto controller = New(std::move(options));
+  std::optional<absl::Status> started;
+  ASSERT_EQ(controller->StartAsync([&](absl::Status s) { started = s; }),
+            absl::OkStatus());
+  Step(4 * kSecond);
+  EXPECT_EQ(started, std::nullopt);
+  EXPECT_EQ(loop_->NextRun(), absl::UnixEpoch() + 5 * kSecond);
+  Step(kSecond);
+  ASSERT_TRUE(started.has_value());
+  EXPECT_EQ(*started,
+            absl::DeadlineExceededError("not in sync within 5s: pods"));
+  EXPECT_EQ(source.stops, 1);
+}
+
+TEST_F(DrivenControllerTest, AStartFailsWithItsSource) {
+  TestSource source;
+  auto options = Options();
+  options.sources.push_back(source.Make("pods"));
+  const auto controller = New(std::move(options));
+  std::optional<absl::Status> started;
+  ASSERT_EQ(controller->StartAsync([&](absl::Status s) { started = s; }),
+            absl::OkStatus());
+  Step();
+  source.done(absl::PermissionDeniedError("no"));
+  Step();
+  EXPECT_EQ(started, absl::PermissionDeniedError("source pods: no"));
+}
+
+TEST_F(DrivenControllerTest, ASourceIsRestarted) {
+  TestSource source;
+  auto options = Options();
+  options.sources.push_back(source.Make("pods"));
+  options.sources[0].restart_backoff.emplace();
+  const auto controller = New(std::move(options));
+  std::optional<absl::Status> started;
+  ASSERT_EQ(controller->StartAsync([&](absl::Status s) { started = s; }),
+            absl::OkStatus());
+  Step();
+  source.done(absl::UnavailableError("no"));
+  source.done(absl::UnavailableError("twice"));
+  Step();
+  EXPECT_EQ(loop_->NextRun(), absl::UnixEpoch() + kSecond);
+  Step(kSecond);
+  EXPECT_EQ(source.runs, 2);
+  source.context->mark_synced();
+  Step();
+  EXPECT_EQ(started, absl::OkStatus());
+}
+
+TEST_F(DrivenControllerTest, AnExceptionOfASourceIsItsError) {
+  auto options = Options();
+  Source<std::string> source;
+  source.name = "pods";
+  source.run_async = [](auto, auto) { throw 1; };
+  options.sources.push_back(std::move(source));
+  const auto controller = New(std::move(options));
+  ASSERT_EQ(controller->StartAsync([](absl::Status) {}), absl::OkStatus());
+  Step();
+  EXPECT_THAT(controller->Healthy().message(), HasSubstr("source pods: "));
+}
+
+TEST_F(DrivenControllerTest, AStopDoesNotBlock) {
+  TestSource source;
+  source.ends_on_stop = false;
+  keep_ = true;
+  auto options = Options();
+  options.sources.push_back(source.Make("pods"));
+  const auto controller = New(std::move(options));
+  ASSERT_EQ(controller->StartAsync([](absl::Status) {}), absl::OkStatus());
+  Step();
+  source.context->mark_synced();
+  controller->queue().Add("one");
+  Step();
+  EXPECT_FALSE(controller->Stop());  // It would block, and only begins.
+  ASSERT_EQ(controller->StopAsync(absl::InfiniteDuration(), NoteStop()),
+            absl::OkStatus());
+  Step();
+  EXPECT_EQ(source.stops, 1);
+  source.done(absl::OkStatus());
+  Step();
+  EXPECT_THAT(stops_, IsEmpty());
+  kept_[0](ReconcileResult());
+  Step();
+  EXPECT_THAT(stops_, ElementsAre(true));
+  EXPECT_TRUE(controller->Stop());  // There is nothing to wait for.
+}
+
+TEST_F(DrivenControllerTest, AStopEndsAfterItsTimeout) {
+  keep_ = true;
+  const auto controller = Started(Options());
+  controller->queue().Add("one");
+  Step();
+  ASSERT_EQ(controller->StopAsync(5 * kSecond, NoteStop()), absl::OkStatus());
+  Step(4 * kSecond);
+  EXPECT_THAT(stops_, IsEmpty());
+  EXPECT_EQ(loop_->NextRun(), absl::UnixEpoch() + 5 * kSecond);
+  Step(kSecond);
+  EXPECT_THAT(stops_, ElementsAre(false));
+  EXPECT_THAT(Notes(), ElementsAre("one", "cancel one"));
+}
+
+TEST_F(DrivenControllerTest, AStopEndsAStart) {
+  TestSource source;
+  auto options = Options();
+  options.sources.push_back(source.Make("pods"));
+  const auto controller = New(std::move(options));
+  std::optional<absl::Status> started;
+  ASSERT_EQ(controller->StartAsync([&](absl::Status s) { started = s; }),
+            absl::OkStatus());
+  Step();
+  EXPECT_FALSE(controller->Stop());
+  ASSERT_EQ(controller->StopAsync(absl::InfiniteDuration(), NoteStop()),
+            absl::OkStatus());
+  Step();
+  ASSERT_TRUE(started.has_value());
+  EXPECT_TRUE(absl::IsCancelled(*started));
+  EXPECT_THAT(stops_, ElementsAre(true));
+}
+
+TEST_F(DrivenControllerTest, AStopBeforeTheStartIsOverAtOnce) {
+  const auto controller = New(Options());
+  ASSERT_EQ(controller->StopAsync(absl::InfiniteDuration(), NoteStop()),
+            absl::OkStatus());
+  Step();
+  EXPECT_THAT(stops_, ElementsAre(true));
+}
+
+TEST_F(DrivenControllerTest, TheCallbackOfAStopMayDestroyTheController) {
+  auto controller = Started(Options());
+  controller->queue().Add("one");
+  ASSERT_EQ(controller->StopAsync(absl::InfiniteDuration(),
+                                  [&](bool stopped) {
+                                    stops_.push_back(stopped);
+                                    controller = nullptr;
+                                  }),
+            absl::OkStatus());
+  Step();
+  EXPECT_THAT(stops_, ElementsAre(true));
+  EXPECT_EQ(controller, nullptr);
+  EXPECT_EQ(loop_->NextRun(), absl::InfiniteFuture());  // No client is left.
+}
+
+TEST_F(DrivenControllerTest, ItsDestructorDoesNotBlockTheLoop) {
+  TestSource source;
+  source.ends_on_stop = false;
+  keep_ = true;
+  auto options = Options();
+  options.sources.push_back(source.Make("pods"));
+  auto controller = New(std::move(options));
+  std::optional<absl::Status> started;
+  ASSERT_EQ(controller->StartAsync([&](absl::Status s) { started = s; }),
+            absl::OkStatus());
+  Step();
+  source.context->mark_synced();
+  controller->queue().Add("one");
+  Step();
+  controller->queue().Add("two");  // Its callback is on the way.
+  ASSERT_EQ(controller->StopAsync(kSecond, NoteStop()), absl::OkStatus());
+  controller = nullptr;
+  EXPECT_THAT(stops_, ElementsAre(false));
+  source.done(absl::OkStatus());  // does nothing
+  kept_[0](ReconcileResult());    // does nothing
+  Step(kSecond);
+}
+
+TEST_F(DrivenControllerTest, ItsDestructorEndsAStart) {
+  TestSource source;
+  auto options = Options();
+  options.sources.push_back(source.Make("pods"));
+  auto controller = New(std::move(options));
+  std::optional<absl::Status> started;
+  ASSERT_EQ(controller->StartAsync([&](absl::Status s) { started = s; }),
+            absl::OkStatus());
+  controller = nullptr;
+  ASSERT_TRUE(started.has_value());
+  EXPECT_TRUE(absl::IsCancelled(*started));
+  EXPECT_EQ(source.runs, 0);
+}
+
+TEST_F(DrivenControllerTest, ASourceWithAThreadWorks) {
+  auto options = Options();
+  Source<std::string> source;
+  source.name = "pods";
+  source.wait_for_sync = true;
+  source.run = [](SourceContext<std::string>& context) {
+    context.queue.Add("one");
+    context.mark_synced();
+    context.stop.WaitForNotification();
+    return absl::OkStatus();
+  };
+  options.sources.push_back(std::move(source));
+  const auto controller = New(std::move(options));
+  std::optional<absl::Status> started;
+  ASSERT_EQ(controller->StartAsync([&](absl::Status s) { started = s; }),
+            absl::OkStatus());
+  while (!started.has_value()) Step();
+  EXPECT_EQ(*started, absl::OkStatus());
+  Step();
+  EXPECT_THAT(Notes(), ElementsAre("one"));
+  ASSERT_EQ(controller->StopAsync(absl::InfiniteDuration(), NoteStop()),
+            absl::OkStatus());
+  while (stops_.empty()) Step();
+  EXPECT_THAT(stops_, ElementsAre(true));
+}
+
+TEST_F(DrivenControllerTest, ALoopWithAThreadWorks) {
+  auto options = Options();
+  options.clock = std::make_shared<WaitingLoop>(&clock_);
+  std::atomic<bool> started{false}, stopped{false};
+  options.reconcile_async = [](const std::string&, const AsyncReconcileContext&,
+                               ReconcileCompletion done) {
+    done(ReconcileResult());
+  };
+  const auto controller = New(std::move(options));
+  ASSERT_EQ(controller->StartAsync([&](absl::Status s) { started = s.ok(); }),
+            absl::OkStatus());
+  clock_.Step(absl::ZeroDuration());
+  EXPECT_TRUE(started);
+  controller->queue().Add("one");
+  controller->AwaitIdle();
+  ASSERT_EQ(controller->StopAsync(absl::InfiniteDuration(),
+                                  [&](bool done) { stopped = done; }),
+            absl::OkStatus());
+  clock_.Step(absl::ZeroDuration());
+  clock_.Step(absl::ZeroDuration());
+  EXPECT_TRUE(stopped);
+}
+
+TEST_F(DrivenControllerTest, ACallbackNeedsALoop) {
+  auto options = Options();
+  options.clock = &clock_;
+  const auto controller = New(std::move(options));
+  const absl::Status error = absl::FailedPreconditionError(
+      "clock is not a WaitingLoop, whose thread would call the callback");
+  EXPECT_EQ(controller->StartAsync([](absl::Status) {}), error);
+  EXPECT_EQ(controller->StopAsync(kSecond, NoteStop()), error);
+}
+
+TEST_F(DrivenControllerTest, ChecksItsSources) {
+  TestSource source;
+  auto options = Options();
+  options.clock = &clock_;
+  options.sources.push_back(source.Make("pods"));
+  EXPECT_EQ(StringController::Create(std::move(options)).status(),
+            absl::InvalidArgumentError(
+                "sources[0].run_async is given, and clock is not a "
+                "WaitingLoop; its thread calls run_async"));
+  options = Options();
+  options.sources.push_back(source.Make("pods"));
+  options.sources[0].run = [](auto&) { return absl::OkStatus(); };
+  EXPECT_EQ(StringController::Create(std::move(options)).status(),
+            absl::InvalidArgumentError(
+                "sources[0].run is given, and sources[0].run_async, too; give "
+                "one of them"));
+}
+
+TEST_F(DrivenControllerDeathTest, WhatWouldBlockTheLoopAborts) {
+  TestSource source;
+  auto options = Options();
+  options.sources.push_back(source.Make("pods"));
+  const auto controller = New(std::move(options));
+  ASSERT_EQ(controller->StartAsync([](absl::Status) {}), absl::OkStatus());
+  Step();
+  EXPECT_DEATH(controller->AwaitIdle(), "AwaitIdle.*: the call would block");
+  EXPECT_DEATH(source.context->Sleep(kSecond),
+               "SourceContext::Sleep.*: the call would block");
+}
+
+}  // namespace
+}  // namespace workqueue::driven_controller_test
