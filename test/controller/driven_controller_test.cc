@@ -7,8 +7,8 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <new>
 #include <optional>
-#include <set>
 #include <string>
 #include <thread>  // NOLINT(build/c++11)
 #include <utility>
@@ -16,6 +16,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "test/workqueue/recording_log.h"
@@ -24,6 +25,10 @@
 #include "workqueue/controller/controller.h"
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/controller/source.h"
+#include "workqueue/executor.h"
+#include "workqueue/interfaces.h"
+#include "workqueue/lease.h"
+#include "workqueue/rate_limiting_queue.h"
 #include "workqueue/testing/thread.h"
 #include "workqueue/timer/waiting_loop.h"
 
@@ -393,6 +398,106 @@ TEST_F(DrivenControllerTest, ItsDestructorEndsAStart) {
   ASSERT_TRUE(started.has_value());
   EXPECT_TRUE(absl::IsCancelled(*started));
   EXPECT_EQ(source.runs, 0);
+}
+
+// A queue that does not answer the next calls.
+class AwayQueue final : public RateLimitingQueue<std::string> {
+ public:
+  using RateLimitingQueue::RateLimitingQueue;
+
+  absl::Status AddItems(const AddOptions& options,
+                        absl::Span<const std::string> items) override {
+    if (failing_adds-- > 0) return absl::UnavailableError("away");
+    return RateLimitingQueue::AddItems(options, items);
+  }
+  AcquireId AcquireNextAsync(Lease<std::string>* lease, Executor* executor,
+                             AcquireCallback<std::string> callback) override {
+    lease->Done();
+    if (failing_acquires-- > 0) throw std::bad_alloc();
+    return RateLimitingQueue::AcquireNextAsync(lease, executor,
+                                               std::move(callback));
+  }
+
+  int failing_adds = 0;
+  int failing_acquires = 0;
+};
+
+class AwayQueueTest : public DrivenControllerTest {
+ protected:
+  // Returns a controller with the queue and a source, which has started.
+  std::unique_ptr<StringController> StartedWith(int failing_adds,
+                                                int failing_acquires) {
+    RateLimitingQueueOptions<std::string> queue_options;
+    queue_options.clock = loop_;
+    auto queue = std::make_unique<AwayQueue>(std::move(queue_options));
+    queue_ = queue.get();
+    queue->failing_adds = failing_adds;
+    queue->failing_acquires = failing_acquires;
+    auto options = Options();
+    options.queue = std::move(queue);
+    options.sources.push_back(source_.Make("pods"));
+    options.sources[0].wait_for_sync = false;
+    return Started(std::move(options));
+  }
+
+  TestSource source_;
+  AwayQueue* queue_ = nullptr;
+};
+
+TEST_F(AwayQueueTest, WhatASourceAddsIsKept) {
+  const auto controller = StartedWith(2, 0);
+  EXPECT_TRUE(source_.context->queue.Add("one"));
+  EXPECT_THAT(controller->Healthy().message(),
+              HasSubstr("has not taken 1 added items"));
+  Step();
+  EXPECT_THAT(Notes(), IsEmpty());
+  EXPECT_EQ(loop_->NextRun(), absl::UnixEpoch() + kSecond);
+  Step(kSecond);
+  EXPECT_THAT(Notes(), IsEmpty());
+  Step(kSecond);
+  EXPECT_THAT(Notes(), ElementsAre("one"));
+  EXPECT_EQ(controller->Healthy(), absl::OkStatus());
+}
+
+TEST_F(AwayQueueTest, AnAcquireIsTriedAgain) {
+  const auto controller = StartedWith(0, 2);
+  controller->queue().Add("one");
+  Step();
+  Step(kSecond - absl::Nanoseconds(1));
+  EXPECT_THAT(Notes(), IsEmpty());
+  Step(absl::Nanoseconds(1));
+  Step(kSecond);
+  EXPECT_THAT(Notes(), ElementsAre("one"));
+}
+
+TEST_F(AwayQueueTest, AFailureIsAddedAgain) {
+  fail_ = true;
+  const auto controller = StartedWith(0, 0);
+  controller->queue().Add("one");
+  queue_->failing_adds = 2;
+  Step();
+  EXPECT_THAT(Notes(), ElementsAre("one"));
+  fail_ = false;
+  Step(kSecond);
+  EXPECT_THAT(Notes(), IsEmpty());
+  Step(kSecond);
+  Step(kSecond);  // The delay of the failure begins then.
+  EXPECT_THAT(Notes(), ElementsAre("one"));
+}
+
+TEST_F(AwayQueueTest, IsDestroyedWhileItTriesAgain) {
+  fail_ = true;
+  auto controller = StartedWith(0, 0);
+  controller->queue().Add("one");
+  queue_->failing_adds = 100;
+  Step();
+  queue_->failing_acquires = 100;
+  EXPECT_TRUE(source_.context->queue.Add("two"));
+  controller = nullptr;
+  EXPECT_EQ(loop_->NextRun(), absl::InfiniteFuture());
+  controller = StartedWith(0, 100);
+  controller = nullptr;
+  EXPECT_EQ(loop_->NextRun(), absl::InfiniteFuture());
 }
 
 TEST_F(DrivenControllerTest, ASourceWithAThreadWorks) {

@@ -28,6 +28,7 @@
 #include "workqueue/lease.h"
 #include "workqueue/testing/manual_executor.h"
 #include "workqueue/thread_pool.h"
+#include "workqueue/timer/waiting_loop.h"
 #include "workqueue/timers.h"
 
 namespace workqueue::async_timers_test {
@@ -78,6 +79,23 @@ class AsyncTimersTest : public ::testing::Test {
   std::stop_source stop_;
   Results results_;
 };
+
+TEST_F(AsyncTimersTest, WaitOnALoopThatTheProgramDrives) {
+  const auto loop = std::make_shared<WaitingLoop>(&clock_, [] {});
+  TimersOptions options;
+  options.clock = loop;
+  InlineExecutor executor;
+  std::atomic<int> seconds{0};
+  {
+    Timers timers(std::move(options));
+    Spawn(&executor, Count(AsyncTimers(&timers, &executor), &seconds));
+    for (int i = 0; i < 3; ++i) {
+      clock_.Step(kSecond);
+      loop->RunDue();
+    }
+  }
+  EXPECT_EQ(seconds, 3);
+}
 
 TEST_F(AsyncTimersTest, WaitsUntilTheDelayIsOver) {
   Timers timers(Options());

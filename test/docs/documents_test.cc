@@ -67,7 +67,8 @@ TEST_P(DocumentsTest, CodeIsCompiledAndRun) {
   std::string tested;
   for (const char* file :
        {"test/docs/guide_test.cc", "test/docs/async_guide_test.cc",
-        "test/docs/controller_guide_test.cc", "test/docs/metrics_guide_test.cc",
+        "test/docs/controller_guide_test.cc",
+        "test/docs/event_loop_guide_test.cc", "test/docs/metrics_guide_test.cc",
         "test/docs/informer_guide_test.cc", "test/docs/tracing_guide_test.cc",
         "test/inspect/inspect_guide_test.cc",
         "test/opentelemetry/opentelemetry_tracer_test.cc",

@@ -20,6 +20,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "test/workqueue/recording_log.h"
+#include "test/workqueue/recording_metrics.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/executor.h"
@@ -81,6 +82,21 @@ TEST_F(DrivenQueueTest, APriorityQueueAddsWhatIsDue) {
   EXPECT_EQ(queue.Len(), 0);
   Step(kSecond);
   EXPECT_EQ(queue.TryGet().value_or("none"), "pod");
+  EXPECT_TRUE(queue.Done("pod"));
+}
+
+TEST_F(DrivenQueueTest, AQueueReportsItsMetrics) {
+  RecordingMetrics metrics;
+  auto options = On<PriorityQueueOptions<std::string>>();
+  options.name = "pods";
+  options.metrics_provider = &metrics;
+  PriorityQueue<std::string> queue(std::move(options));
+  queue.AddAfter("later", absl::Hours(1));
+  queue.Add("pod");
+  ASSERT_EQ(queue.Get(), "pod");
+  Step(3 * kSecond);
+  EXPECT_EQ(metrics.record(MetricKind::kLongestRunning).values.back(), 3);
+  EXPECT_EQ(metrics.record(MetricKind::kWaitingItems).values.back(), 1);
   EXPECT_TRUE(queue.Done("pod"));
 }
 
