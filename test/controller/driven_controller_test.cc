@@ -28,6 +28,7 @@
 #include "workqueue/executor.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/lease.h"
+#include "workqueue/loop_executor.h"
 #include "workqueue/rate_limiting_queue.h"
 #include "workqueue/testing/thread.h"
 #include "workqueue/timer/waiting_loop.h"
@@ -575,6 +576,20 @@ TEST_F(DrivenControllerTest, ChecksItsSources) {
             absl::InvalidArgumentError(
                 "sources[0].run is given, and sources[0].run_async, too; give "
                 "one of them"));
+}
+
+TEST_F(DrivenControllerDeathTest, ItsExecutorMustHaveNoTaskAtItsEnd) {
+  LoopExecutor executor(loop_);
+  auto options = Options();
+  options.executor = &executor;
+  auto controller = Started(std::move(options));
+  EXPECT_DEATH(controller = nullptr,
+               "controller test is destroyed on the thread that runs its "
+               "waiting loop, while its executor has tasks");
+  ASSERT_EQ(controller->StopAsync(kSecond, NoteStop()), absl::OkStatus());
+  Step();
+  EXPECT_THAT(stops_, ElementsAre(true));
+  controller = nullptr;
 }
 
 TEST_F(DrivenControllerDeathTest, WhatWouldBlockTheLoopAborts) {

@@ -114,7 +114,8 @@ class Controller final : private internal::ControllerCore {
 
   // Calls `Stop(absl::ZeroDuration())`, and blocks until all threads have
   // ended. The reconcile function and the sources must not destroy the
-  // controller.
+  // controller. On the thread of a loop that the program drives, aborts the
+  // program if it would wait for a task of `ControllerOptions::executor`.
   ~Controller();
 
   Controller(const Controller&) = delete;

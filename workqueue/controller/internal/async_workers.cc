@@ -7,18 +7,20 @@
 #include <cstddef>
 #include <memory>
 #include <string>
-#include <thread>  // NOLINT(build/c++11)
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "workqueue/base/error_log.h"
 #include "workqueue/base/exceptions.h"
 #include "workqueue/base/gate.h"
 #include "workqueue/base/mutex_lock.h"
+#include "workqueue/clock/clock.h"
 #include "workqueue/controller/async_reconcile.h"
 #include "workqueue/controller/controller_options.h"
 #include "workqueue/controller/internal/controller_core.h"
@@ -472,8 +474,16 @@ void AsyncWorkers::Close() {
     // This thread may be the one that runs the loop.
     while (acquiring_ && loop_executor_ != nullptr) {
       mu_.Unlock();
-      if (!loop_executor_->RunNext()) std::this_thread::yield();
+      if (!loop_executor_->RunNext()) {
+        Clock::GetRealClock()->Sleep(absl::Milliseconds(1));
+      }
       mu_.Lock();
+    }
+    if (acquiring_ && on_driven_loop_ && core_->IsOnDrivenLoop()) {
+      Fatal(absl::StrCat(
+          core_->queue_errors().who(),
+          " is destroyed on the thread that runs its waiting loop, while its "
+          "executor has tasks; stop it first, and let the loop run"));
     }
     while (acquiring_) not_acquiring_.Wait(&mu_);
   }

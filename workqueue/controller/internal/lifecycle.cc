@@ -135,7 +135,7 @@ void Lifecycle::SetSources(std::vector<LifecycleSource> sources) {
 }
 
 absl::Status Lifecycle::Start() {
-  if (driven_loop_ != nullptr && driven_loop_->IsDrivenHere()) {
+  if (IsOnDrivenLoop()) {
     MutexLock lock(&mu_);
     if (awaited_sources_ > 0) return WouldBlockLoopError();
   }
@@ -517,7 +517,7 @@ bool Lifecycle::Stop(absl::Duration timeout) {
     return false;
   }
   while (!Advance(&call)) {
-    if (driven_loop_ != nullptr && driven_loop_->IsDrivenHere()) {
+    if (IsOnDrivenLoop()) {
       CloseQueue();
       return false;
     }
@@ -720,7 +720,7 @@ bool Lifecycle::IsKnownIdle(absl::Time until) {
 }
 
 void Lifecycle::DieIfOnDrivenLoop(absl::string_view call) const {
-  if (driven_loop_ == nullptr || !driven_loop_->IsDrivenHere()) return;
+  if (!IsOnDrivenLoop()) return;
   DieIfWouldBlockLoop(call, WouldBlockLoopError());
 }
 

@@ -93,6 +93,11 @@ class Lifecycle : private WaitingLoop::Client {
 
   bool Sleep(absl::Duration d);
 
+  // Returns whether this thread drives the loop, and so must not wait for it.
+  bool IsOnDrivenLoop() const {
+    return driven_loop_ != nullptr && driven_loop_->IsDrivenHere();
+  }
+
   // A worker calls this function after each item.
   void OnItemDone();
 
