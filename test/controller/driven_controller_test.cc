@@ -364,6 +364,25 @@ TEST_F(DrivenControllerTest, TheCallbackOfAStopMayDestroyTheController) {
   EXPECT_EQ(loop_->NextRun(), absl::InfiniteFuture());  // No client is left.
 }
 
+TEST_F(DrivenControllerTest, TheCallbackOfAStartMayDestroyTheController) {
+  TestSource source;
+  auto options = Options();
+  options.sources.push_back(source.Make("pods"));
+  auto controller = New(std::move(options));
+  ASSERT_EQ(controller->StartAsync([&](absl::Status status) {
+    EXPECT_TRUE(absl::IsCancelled(status));
+    controller = nullptr;
+  }),
+            absl::OkStatus());
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_EQ(controller->StopAsync(absl::InfiniteDuration(), NoteStop()),
+              absl::OkStatus());
+  }
+  Step();
+  EXPECT_EQ(controller, nullptr);
+  EXPECT_THAT(stops_, ElementsAre(true, true));
+}
+
 TEST_F(DrivenControllerTest, ItsDestructorDoesNotBlockTheLoop) {
   TestSource source;
   source.ends_on_stop = false;

@@ -215,7 +215,7 @@ class Controller final : private internal::ControllerCore {
   // stop, and `Stop()` returns false without waiting. So does a call that would
   // block the thread of a loop that the program drives.
   bool Stop(absl::Duration timeout = absl::InfiniteDuration()) {
-    return Lifecycle::Stop(timeout) && !kept_adds_.HasLost();
+    return Lifecycle::Stop(timeout);
   }
 
   // Stops the controller without blocking. `stopped` is called once, on the
@@ -227,10 +227,7 @@ class Controller final : private internal::ControllerCore {
   // at the queue holds the loop up for 100 ms.
   absl::Status StopAsync(absl::Duration timeout,
                          absl::AnyInvocable<void(bool stopped) &&> stopped) {
-    return Lifecycle::StopAsync(
-        timeout, [this, stopped = std::move(stopped)](bool all) mutable {
-          std::move(stopped)(all && !kept_adds_.HasLost());
-        });
+    return Lifecycle::StopAsync(timeout, std::move(stopped));
   }
 
   // Returns the queue. Items may be added to it before and after the start. The
@@ -437,6 +434,7 @@ class Controller final : private internal::ControllerCore {
   void CloseQueue() override;
   absl::StatusOr<bool> Idle(absl::Duration timeout) override;
   bool QueueAnswers() const override;
+  bool HasLostAdds() const override { return kept_adds_.HasLost(); }
   void AcquireNextAsync(LeasedItem* ended, Executor* executor,
                         std::shared_ptr<internal::AsyncGate> to) override;
 

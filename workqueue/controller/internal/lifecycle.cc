@@ -610,7 +610,7 @@ bool Lifecycle::Advance(StopCall* call) {
       return drained ? "stopped" : "stopped before all was reconciled";
     });
   }
-  call->stopped = call->sources_returned && drained;
+  call->stopped = call->sources_returned && drained && !HasLostAdds();
   return true;
 }
 

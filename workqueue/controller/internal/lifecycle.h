@@ -135,6 +135,8 @@ class Lifecycle : private WaitingLoop::Client {
   virtual absl::StatusOr<bool> Idle(absl::Duration timeout) = 0;
   // Returns whether the queue knows which items the workers have ended.
   virtual bool EndsAreKnown() const = 0;
+  // Returns whether the queue has not taken items that sources have added.
+  virtual bool HasLostAdds() const = 0;
 
   // Record the begin and the end of a run of a source.
   virtual void RecordSourceStart() const = 0;
