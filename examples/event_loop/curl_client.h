@@ -68,7 +68,6 @@ class CurlClient {
     CURL* const curl = curl_easy_init();
     curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(curl, CURLOPT_PROTOCOLS, CURLPROTO_HTTP);
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, DropBody);
     requests_[number] = {curl, std::move(callback)};
     curl_multi_add_handle(multi_, curl);

@@ -122,7 +122,7 @@ class Program {
     if (result_.ok()) result_ = WriteMetrics();
     absl::PrintF(
         "%d changes, %d requests, of which %d failed\n"
-        "%d threads\n",
+        "threads: %d\n",
         changes_, requests_, failures_, NumThreads());
     return result_;
   }

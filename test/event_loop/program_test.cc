@@ -105,7 +105,7 @@ TEST(ProgramTest, StopsCleanlyOnASignalAndHasOneThread) {
   const Outcome outcome = program.Stop(SIGTERM);
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_THAT(outcome.out, AllOf(StartsWith("stops: a signal\n"),
-                                 HasSubstr("\n1 threads\n")));
+                                 HasSubstr("\nthreads: 1\n")));
 }
 
 TEST(ProgramTest, RunsByItself) {
@@ -118,7 +118,7 @@ TEST(ProgramTest, RunsByItself) {
               AllOf(HasSubstr("stops: its time is over\n"),
                     ContainsRegex("\n[1-9][0-9]* changes, [1-9][0-9]* "
                                   "requests, of which [1-9][0-9]* failed\n"),
-                    HasSubstr("\n1 threads\n")));
+                    HasSubstr("\nthreads: 1\n")));
   const std::string written = Contents(metrics);
   for (const char* const counter :
        {"workqueue_adds_total{controller=\"devices\",name=\"devices\"} ",
