@@ -61,6 +61,7 @@ Tells a server of changes of devices, on one thread, until a signal comes.
   --url=URL        server, with a numeric address; default: one of its own, on
                    the same thread, that answers every third request with an
                    error
+  --timeout=D      maximum time of a request (default: 5s)
   --metrics=FILE   file for the metrics, written each second; default: none
   --seconds=N      ends after this time, 1 to 1000000 (default: 3)
   --help           print this text and exit
@@ -72,11 +73,11 @@ constexpr int kDevices = 20;
 constexpr absl::Duration kChangeEvery = absl::Milliseconds(5);
 // After the last of several changes of a device, the server is told of it.
 constexpr absl::Duration kQuiet = absl::Milliseconds(100);
-constexpr absl::Duration kRequestTimeout = absl::Seconds(5);
 constexpr absl::Duration kStopTimeout = absl::Seconds(10);
 
 struct Options {
   std::string url;
+  absl::Duration timeout = absl::Seconds(5);
   std::string metrics;
   int seconds = 3;
 };
@@ -178,7 +179,7 @@ class Program {
     options.name = "devices";
     options.clock = loop_.waiting_loop();
     options.max_in_flight = 4;
-    options.reconcile_timeout = kRequestTimeout;
+    options.reconcile_timeout = options_.timeout;
     options.queue_metrics_provider = provider_.get();
     options.metrics_provider = provider_.get();
     options.sources.push_back(Devices());
@@ -293,10 +294,11 @@ class Program {
 };
 
 int Main(int argc, char* argv[]) {
-  enum Id { kHelp = examples::kHelp, kUrl, kMetrics, kSeconds };
+  enum Id { kHelp = examples::kHelp, kUrl, kTimeout, kMetrics, kSeconds };
   constexpr struct option kOptions[] = {
       {"help", no_argument, nullptr, kHelp},
       {"url", required_argument, nullptr, kUrl},
+      {"timeout", required_argument, nullptr, kTimeout},
       {"metrics", required_argument, nullptr, kMetrics},
       {"seconds", required_argument, nullptr, kSeconds},
       {nullptr, 0, nullptr, 0},
@@ -308,6 +310,8 @@ int Main(int argc, char* argv[]) {
       case kUrl:
         options.url = std::string(value);
         return absl::OkStatus();
+      case kTimeout:
+        return examples::ParsePeriod("--timeout", value, &options.timeout);
       case kMetrics:
         options.metrics = std::string(value);
         return absl::OkStatus();

@@ -142,8 +142,20 @@ TEST(ProgramTest, AsksTheServerThatItIsTold) {
   EXPECT_THAT(outcome.out, HasSubstr("stops: a signal\n"));
 }
 
+TEST(ProgramTest, CancelsARequestWithoutAnAnswer) {
+  EpollLoop loop;  // which does not run
+  MoodyServer server(&loop);
+  ASSERT_TRUE(server.ok());
+  const Outcome outcome = RunProgram(
+      absl::StrCat("--url=", server.url(), " --timeout=10ms --seconds=1"));
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_THAT(outcome.out,
+              ContainsRegex("requests, of which [1-9][0-9]* failed\n"));
+}
+
 TEST(ProgramTest, WrongFlagsGetOneLineAndExitCode2) {
-  for (const char* const flag : {"--seconds=0", "--nonsense", "argument"}) {
+  for (const char* const flag :
+       {"--seconds=0", "--timeout=0", "--nonsense", "argument"}) {
     const Outcome outcome = RunProgram(absl::StrCat(flag, " 2>&1 >/dev/null"));
     EXPECT_EQ(outcome.exit_code, 2) << flag;
     EXPECT_THAT(outcome.out, StartsWith(absl::StrCat("event_loop: ", flag)));
@@ -163,7 +175,8 @@ TEST(ProgramTest, Help) {
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_THAT(outcome.out,
               AllOf(StartsWith("usage: event_loop"), HasSubstr("--url"),
-                    HasSubstr("--metrics"), HasSubstr("--seconds")));
+                    HasSubstr("--timeout"), HasSubstr("--metrics"),
+                    HasSubstr("--seconds")));
 }
 
 }  // namespace
