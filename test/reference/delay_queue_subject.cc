@@ -14,6 +14,7 @@
 #include "absl/time/time.h"
 #include "test/reference/choices.h"
 #include "test/reference/comparison.h"
+#include "test/reference/driven_loops.h"
 #include "test/reference/subject.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/timer/delay_queue.h"
@@ -156,7 +157,7 @@ class Run {
     const absl::Duration tick =
         is_wheel_ ? absl::Milliseconds(10) : absl::ZeroDuration();
     workqueue::DelayQueueOptions options;
-    options.clock = &clock_;
+    options.clock = ClockOrLoop(&clock_);
     if (is_wheel_) {
       options.waiting_set =
           *workqueue::WaitingSetOptions::TimingWheel(tick, kSlots[kind - 1]);

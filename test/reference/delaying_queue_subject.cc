@@ -11,6 +11,7 @@
 #include "test/reference/comparison.h"
 #include "test/reference/delaying_operations.h"
 #include "test/reference/delaying_queue_model.h"
+#include "test/reference/driven_loops.h"
 #include "test/reference/subject.h"
 #include "test/workqueue/hooked_queue.h"
 #include "workqueue/clock/fake_clock.h"
@@ -29,7 +30,7 @@ class Run {
     choices_.Next();
     workqueue::DelayingQueueOptions<int> options;
     DelayingQueueModel::Options model_options;
-    options.clock = &clock_;
+    options.clock = ClockOrLoop(&clock_);
     std::unique_ptr<workqueue::Interface<int>> below;
     const int kind = choices_.Below(3);
     options.add_supersedes_waiting = choices_.OneIn(2);

@@ -17,6 +17,7 @@
 #include "test/reference/choices.h"
 #include "test/reference/comparison.h"
 #include "test/reference/delaying_operations.h"
+#include "test/reference/driven_loops.h"
 #include "test/reference/fair_ordering_model.h"
 #include "test/reference/priority_queue_model.h"
 #include "test/reference/rate_limiter_model.h"
@@ -50,7 +51,7 @@ class Run {
     workqueue::PriorityQueueOptions<int> options;
     if (with_metrics_) options.name = "reference";
     options.metrics_provider = &metrics_;
-    options.clock = &clock_;
+    options.clock = ClockOrLoop(&clock_);
     options.rate_limiter =
         *workqueue::ItemExponentialFailureRateLimiter<int>::Create(base_delay,
                                                                    kMaxDelay);

@@ -8,6 +8,7 @@
 #include "absl/time/time.h"
 #include "ratelimit/item_exponential_failure_rate_limiter.h"
 #include "test/reference/choices.h"
+#include "test/reference/driven_loops.h"
 #include "test/reference/rate_limiting_queue_run.h"
 #include "test/reference/subject.h"
 #include "workqueue/clock/fake_clock.h"
@@ -21,7 +22,7 @@ namespace {
 std::unique_ptr<workqueue::RateLimitingInterface<int>> Make(
     workqueue::FakeClock* clock, absl::Duration base_delay) {
   workqueue::RateLimitingQueueOptions<int> options;
-  options.clock = clock;
+  options.clock = ClockOrLoop(clock);
   options.rate_limiter =
       *workqueue::ItemExponentialFailureRateLimiter<int>::Create(
           base_delay, RateLimitingQueueModel::kMaxDelay);

@@ -16,6 +16,7 @@
 #include "absl/time/time.h"
 #include "test/reference/choices.h"
 #include "test/reference/comparison.h"
+#include "test/reference/driven_loops.h"
 #include "test/reference/subject.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/fake_clock.h"
@@ -159,12 +160,14 @@ class Run {
   Run(Choices choices, std::string* log) : choices_(choices), comparison_(log) {
     choices_.Next();
     const bool is_wheel = choices_.OneIn(2);
-    const int workers = 1 + choices_.Below(3);
+    // The thread of a loop is the only worker.
+    const int choice = 1 + choices_.Below(3);
+    const int workers = DrivenLoops::on() ? 1 : choice;
     const absl::Duration tick =
         is_wheel ? absl::Seconds(1) : absl::ZeroDuration();
     workqueue::SchedulerOptions options;
-    options.clock = &clock_;
-    options.workers = workers;
+    options.clock = ClockOrLoop(&clock_);
+    if (!DrivenLoops::on()) options.workers = workers;
     if (is_wheel) {
       options.waiting_set =
           *workqueue::WaitingSetOptions::TimingWheel(tick, /*slots=*/8);

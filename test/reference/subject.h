@@ -5,6 +5,7 @@
 #define WORKQUEUE_TEST_REFERENCE_SUBJECT_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -27,7 +28,7 @@ struct Subject {
   // Appends a line to `*log` for each operation, unless `log` is null.
   //
   // Deterministic: the same choices give the same run.
-  std::string (*run)(Choices choices, std::string* log);
+  std::function<std::string(Choices choices, std::string* log)> run;
 
   // The test does so many times fewer operations.
   int64_t slowness = 1;

@@ -256,6 +256,31 @@ TEST_F(LoopExecutorTest, HandsOutAQueue) {
   Step(absl::ZeroDuration());
 }
 
+// A wake-up is what costs a system call.
+TEST_F(LoopExecutorTest, AHandoverInsideTheLoopWakesNobody) {
+  constexpr int kHandovers = 1000;
+  LoopExecutor executor(loop_);
+  Queue<int> queue(On<QueueOptions<int>>());
+  int done = 0;
+  std::function<void()> next = [&] {
+    queue.AcquireAsync(&executor, [&](absl::StatusOr<Lease<int>> lease) {
+      if (!lease.ok()) return;
+      if (++done < kHandovers) queue.Add(done);
+      next();
+    });
+  };
+  next();
+  loop_->RunDue();
+  queue.Add(0);
+  EXPECT_EQ(wakes_, 1);  // The program has asked before.
+  while (loop_->RunDue() <= clock_.TimeNow()) {
+  }
+  EXPECT_EQ(done, kHandovers);
+  EXPECT_EQ(wakes_, 1);
+  queue.ShutDown();
+  Step(absl::ZeroDuration());
+}
+
 class DrivenTimersTest : public LoopExecutorTest {
  protected:
   TimerCallback NoteEnd(std::string name) {

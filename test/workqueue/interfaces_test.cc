@@ -12,6 +12,7 @@
 #include "gtest/gtest.h"
 #include "test/workqueue/contended_queue.h"
 #include "test/workqueue/plain_queue.h"
+#include "test/workqueue/thread_driven_loop.h"
 #include "test/workqueue/watched_fifo.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/delaying_queue.h"
@@ -82,6 +83,22 @@ std::unique_ptr<PlainQueue<std::string>> MakePlainQueue(FakeClock* clock) {
   return Make<PlainQueue<std::string>, QueueOptions<std::string>>(clock);
 }
 
+// Returns a queue on a loop that another thread drives.
+template <typename Made, typename Options>
+std::unique_ptr<Made> MakeDriven(FakeClock* clock) {
+  Options options;
+  options.clock = NewThreadDrivenLoop(clock);
+  return std::make_unique<Made>(std::move(options));
+}
+
+constexpr auto* kMakeDrivenDelayingQueue =
+    &MakeDriven<DelayingQueue<std::string>, DelayingQueueOptions<std::string>>;
+constexpr auto* kMakeDrivenRateLimitingQueue =
+    &MakeDriven<RateLimitingQueue<std::string>,
+                RateLimitingQueueOptions<std::string>>;
+constexpr auto* kMakeDrivenPriorityQueue =
+    &MakeDriven<PriorityQueue<std::string>, PriorityQueueOptions<std::string>>;
+
 template <typename TestCase>
 std::string NameOf(const testing::TestParamInfo<TestCase>& info) {
   return info.param.name;
@@ -120,6 +137,32 @@ INSTANTIATE_TEST_SUITE_P(
                     DelayingQueueTestCase{"RateLimitingQueue",
                                           MakeRateLimitingQueue},
                     DelayingQueueTestCase{"PriorityQueue", MakePriorityQueue}),
+    NameOf<DelayingQueueTestCase>);
+
+INSTANTIATE_TEST_SUITE_P(
+    Driven, QueueTestSuite,
+    testing::Values(QueueTestCase{"DelayingQueue", kMakeDrivenDelayingQueue},
+                    QueueTestCase{"RateLimitingQueue",
+                                  kMakeDrivenRateLimitingQueue},
+                    QueueTestCase{"PriorityQueue", kMakeDrivenPriorityQueue,
+                                  /*comes_back_in_order_of_add=*/true}),
+    NameOf<QueueTestCase>);
+
+INSTANTIATE_TEST_SUITE_P(
+    Driven, AcquireAsyncTestSuite,
+    testing::Values(QueueTestCase{"DelayingQueue", kMakeDrivenDelayingQueue},
+                    QueueTestCase{"RateLimitingQueue",
+                                  kMakeDrivenRateLimitingQueue},
+                    QueueTestCase{"PriorityQueue", kMakeDrivenPriorityQueue}),
+    NameOf<QueueTestCase>);
+
+INSTANTIATE_TEST_SUITE_P(
+    Driven, DelayingQueueTestSuite,
+    testing::Values(
+        DelayingQueueTestCase{"DelayingQueue", kMakeDrivenDelayingQueue},
+        DelayingQueueTestCase{"RateLimitingQueue",
+                              kMakeDrivenRateLimitingQueue},
+        DelayingQueueTestCase{"PriorityQueue", kMakeDrivenPriorityQueue}),
     NameOf<DelayingQueueTestCase>);
 
 }  // namespace
