@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks includes, header guards and waits.
+"""Checks includes, header guards, waits and locks.
 
 Usage: tools/check_layers.py [ROOT]
 
@@ -12,6 +12,8 @@ Checks the repository in the folder ROOT, by default this repository. The rules:
   * The library waits for a time only through a Clock or a Parker, and reads the
     time only from a Clock. So no wait depends on the wall clock. WAITS has the
     names of all other functions that wait.
+  * The library locks a mutex only through the classes of mutex_lock.h: not every
+    release of Abseil has the same names.
 
 Prints one line for each error. Exits with 1 if there is an error.
 """
@@ -75,6 +77,12 @@ ALLOWED_WAITS = {
     "workqueue/redis/redis_connection.cc": "poll",
 }
 
+# What Abseil's releases name in different ways.
+LOCKS = re.compile(
+    r"(?:\.|->)((?:Reader|Writer)?(?:Try)?(?:Lock|Unlock)"
+    r"|(?:try_)?(?:un)?lock(?:_shared)?)\(\)")
+MUTEX_LOCK = "workqueue/base/mutex_lock.h"
+
 
 def is_in(path, *folders):
     return path.startswith(tuple(folder + "/" for folder in folders))
@@ -130,6 +138,13 @@ def wait_errors(path, line):
             if name != ALLOWED_WAITS.get(path)]
 
 
+def lock_errors(path, line):
+    """Returns the locks in `line` that depend on the release of Abseil."""
+    if not is_in(path, *WAITING_FOLDERS) or path == MUTEX_LOCK:
+        return []
+    return LOCKS.findall(line.partition("//")[0])
+
+
 def has_guard(text, guard):
     return re.search(r"^#ifndef %s\n#define %s\n(.*\n)*#endif  // %s\n\Z"
                      % (guard, guard, guard), text, re.MULTILINE) is not None
@@ -151,6 +166,9 @@ def check(root):
                 errors.append("%s:%d: %s: %s" % (path, number, match[1], error))
             for name in wait_errors(path, line):
                 errors.append("%s:%d: %s: only a Clock or a Parker waits"
+                              % (path, number, name))
+            for name in lock_errors(path, line):
+                errors.append("%s:%d: %s: lock with mutex_lock.h"
                               % (path, number, name))
         # A header of bench/plain replaces another header, and has its guard.
         if is_in(path, "bench/plain") or file.suffix != ".h":

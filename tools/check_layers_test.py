@@ -171,6 +171,16 @@ class CheckLayersTest(unittest.TestCase):
         self.assertEqual(self.errors({connection: "poll(&fd, 1, 10);\n"}), [])
         self.assertEqual(len(self.errors({connection: "usleep(1);\n"})), 1)
 
+    def test_locks(self):
+        path = "workqueue/x.cc"
+        for name in ("Lock", "Unlock", "TryLock", "ReaderLock", "lock_shared"):
+            line = "mu_.%s();\n" % name
+            self.assertEqual(self.errors({path: line}),
+                             ["%s:1: %s: lock with mutex_lock.h" % (path, name)])
+            self.assertEqual(self.errors({"test/x.cc": line}), [])
+        for line in ("MutexLock lock(&mu_);", "// until mu_.Unlock()"):
+            self.assertEqual(self.errors({path: line + "\n"}), [])
+
     def test_the_script_prints_each_error_and_fails(self):
         with tempfile.TemporaryDirectory() as root:
             pathlib.Path(root, "examples").mkdir()

@@ -337,7 +337,7 @@ class Interface {
 
   // `AcquireInto()` a new lease; without a timeout; and without blocking.
   absl::StatusOr<Lease<T>> AcquireWithTimeout(absl::Duration timeout) {
-    absl::StatusOr<Lease<T>> lease(absl::in_place);
+    absl::StatusOr<Lease<T>> lease{Lease<T>()};
     absl::Status status = AcquireInto(&*lease, timeout);
     if (!status.ok()) lease = std::move(status);
     return lease;

@@ -3,6 +3,7 @@
 
 #include "workqueue/base/trampoline.h"
 
+#include <new>
 #include <utility>
 
 #include "workqueue/base/fifo.h"
@@ -15,8 +16,21 @@ struct Trampoline::State {
 };
 
 Trampoline::State& Trampoline::OfThread() {
+#ifdef __MINGW32__
+  // There, gcc frees the memory of a thread's variables before it destroys them
+  // (its bug 80816). So nothing destroys this one, and `Running` frees what it
+  // has.
+  union Lasting {
+    Lasting() : state() {}
+    ~Lasting() {}
+    State state;
+  };
+  thread_local Lasting lasting;
+  return lasting.state;
+#else
   thread_local State state;
   return state;
+#endif
 }
 
 Trampoline::Running::Running(const void* kind)
@@ -30,6 +44,10 @@ Trampoline::Running::~Running() {
       Deferred next = state.deferred.Pop();
       next.run(next.executor, std::move(next.task));
     }
+#ifdef __MINGW32__
+    state.deferred.~Fifo();
+    new (&state.deferred) Fifo<Deferred>;
+#endif
   }
   state.innermost = outer_;
 }

@@ -254,10 +254,11 @@ class KeptAdds final : public ForwardingQueue<T, RateLimitingInterface<T>,
       error.Update(taken);
       if (!taken.ok()) break;
       left -= (std::min)(left, entries.size());  // Some may be new.
-      mu_.Unlock();
-      const absl::Status added =
-          CatchAsStatus([&] { return AddEntries(entries); });
-      mu_.Lock();
+      absl::Status added;
+      {
+        MutexUnlock unlock(&mu_);
+        added = CatchAsStatus([&] { return AddEntries(entries); });
+      }
       PutBack(entries, added);
       error.Update(added);
     }
