@@ -4,7 +4,7 @@
 // Makes the same random requests to an engine in a server and to one in memory:
 // the replies, the messages and the snapshots are equal.
 
-#include "workqueue/shared/testing/internal/memory_queue.h"
+#include "workqueue/shared/internal/stored_queue.h"
 
 #include <algorithm>
 #include <cstddef>
