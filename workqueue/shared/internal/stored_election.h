@@ -37,9 +37,9 @@ class StoredElection {
   // `store` is not owned.
   StoredElection(OrderedStore* store, std::string key)
       : store_(*store), key_(std::move(key)) {
-    const std::optional<std::string> bytes = store_.Get(key_);
-    if (!bytes) return;
-    Unpacker from(*bytes);
+    stored_ = store_.Get(key_);
+    if (!stored_) return;
+    Unpacker from(*stored_);
     for (int64_t* number :
          {&owner_, &token_, &expiry_, &last_, &offset_, &releases_}) {
       *number = from.Number();
@@ -86,11 +86,14 @@ class StoredElection {
          {owner_, token_, expiry_, last_, offset_, releases_}) {
       to.Number(number);
     }
-    store_.Put(key_, to.Rest(holder_).bytes());
+    to.Rest(holder_);
+    // Those who try in vain write nothing.
+    if (stored_ != to.bytes()) store_.Put(key_, to.bytes());
   }
 
   OrderedStore& store_;
   const std::string key_;
+  std::optional<std::string> stored_;
   int64_t owner_ = 0;  // number of the elector; 0 if it was released
   int64_t token_ = 0;  // of the latest holder
   int64_t expiry_ = 0;
