@@ -5,8 +5,9 @@
 // end, and the file's errors. Two `SqliteEngine`s are two processes, but for
 // those tests that kill one. For as many kills as you like:
 //
-//     tools/bazelw test //test/shared:sqlite_engine_test
-//         --test_arg=--kills=1000 --test_timeout=900 --test_output=all
+//     tools/bazelw test //test/shared:sqlite_tests
+//         --test_filter='SqliteKillTest.*' --test_arg=--kills=1000
+//         --test_timeout=900 --test_output=all
 
 #include "workqueue/shared/sqlite/sqlite_engine.h"
 
@@ -54,7 +55,7 @@
 #include "workqueue/shared/sqlite/internal/wake_file.h"
 #include "workqueue/testing/thread.h"
 
-namespace workqueue {
+namespace workqueue::sqlite_engine_test {
 namespace {
 
 using Queue = SharedQueue<std::string>;
@@ -502,7 +503,8 @@ TEST_F(SqliteKillTest, ADeadProcessIsPushedNothing) {
     size_t workers = 0;
     SnapshotOptions<std::string> details;
     details.details = true;
-    for (const auto& it : queue->TakeSnapshotWith(details)->clients) {
+    const auto snapshot = queue->TakeSnapshotWith(details);
+    for (const auto& it : snapshot->clients) {
       workers += it.waiting_workers;
     }
     return workers;
@@ -628,7 +630,7 @@ void Measure() {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::sqlite_engine_test
 
 int main(int argc, char** argv) {
   if (const auto worker = workqueue::KillWorker::FromArguments(argc, argv)) {
@@ -639,10 +641,10 @@ int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     absl::string_view argument = argv[i];
     if (argument == "--measure") {
-      workqueue::Measure();
+      workqueue::sqlite_engine_test::Measure();
       return 0;
     }
-    auto& flags = workqueue::TheFlags();
+    auto& flags = workqueue::sqlite_engine_test::TheFlags();
     if (absl::ConsumePrefix(&argument, "--kills=")
             ? absl::SimpleAtoi(argument, &flags.kills)
             : absl::ConsumePrefix(&argument, "--seed=") &&

@@ -26,6 +26,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/base/worker_pool.h"
@@ -83,11 +84,20 @@ absl::Time MachineTime() { return Clock::GetRealClock()->TimeNow(); }
 class SqliteEngine::State {
  public:
   State(std::unique_ptr<SqliteFile> file, Clock* clock)
-      : file_(std::move(file)), clock_(OrRealClock(clock)) {}
+      : file_(std::move(file)), clock_(clock) {}
   ~State() { Stop(); }
 
   SqliteFile& file() { return *file_; }
-  absl::Time Now() const { return clock_->TimeNow(); }
+
+  // The engine's time. That of a `Clock` is each process' own: it begins when
+  // the process reads two clocks, one after the other.
+  absl::Time Now() const {
+    return clock_ != nullptr ? clock_->TimeNow() : absl::Now();
+  }
+
+  // A listener of this process has the number, or has it no longer.
+  void Occupy(int64_t number);
+  void Vacate(int64_t number);
 
   // `client` listens, or does no longer. The latter blocks until its listener
   // is not being called.
@@ -106,9 +116,10 @@ class SqliteEngine::State {
   void Deliver();
 
   const std::unique_ptr<SqliteFile> file_;
-  Clock* const clock_;
+  Clock* const clock_;  // may be null
 
   absl::Mutex mu_;
+  std::set<int64_t> occupied_ ABSL_GUARDED_BY(mu_);
   std::map<int64_t, Client*> clients_ ABSL_GUARDED_BY(mu_);  // that listen
   Client* delivering_ ABSL_GUARDED_BY(mu_) = nullptr;
   std::set<ElectionClient*> elections_ ABSL_GUARDED_BY(mu_);
@@ -224,6 +235,18 @@ void SqliteEngine::State::Stop() {
   thread_.Join();
 }
 
+void SqliteEngine::State::Occupy(int64_t number) {
+  MutexLock lock(&mu_);
+  occupied_.insert(number);
+  file_->wake_file().Occupy(number);
+}
+
+void SqliteEngine::State::Vacate(int64_t number) {
+  MutexLock lock(&mu_);
+  occupied_.erase(number);
+  file_->wake_file().Vacate(number);
+}
+
 absl::Status SqliteEngine::State::Add(Client* client) {
   MutexLock lock(&mu_);
   clients_[client->number()] = client;
@@ -255,7 +278,7 @@ bool SqliteEngine::State::Send(Tables& tables, int64_t listener,
   bool is_here;
   {
     MutexLock lock(&mu_);
-    is_here = clients_.count(listener) > 0;
+    is_here = occupied_.count(listener) > 0;
   }
   if (!is_here && !file_->wake_file().IsOccupied(listener)) {
     tables.RemoveListener(listener);
@@ -385,12 +408,15 @@ absl::Status SqliteEngine::Client::Listen(EngineListener* listener,
       deadline, [&](Tables& tables, bool /*full*/) -> absl::Status {
         const absl::StatusOr<int64_t> queue = tables.FindQueue(queue_, layout_);
         if (!queue.ok()) return queue.status();
-        // No other process sees the number before this one has it.
+        // Nobody else sees the number before this process has it.
         number_ = tables.AddListener(*queue);
-        state_->file().wake_file().Occupy(number_);
+        state_->Occupy(number_);
         return absl::OkStatus();
       });
-  if (!status.ok()) return status;
+  if (!status.ok()) {
+    state_->Vacate(number_);
+    return status;
+  }
   listener_ = listener;
   listener->OnListening(absl::StrCat(number_));
   return state_->Add(this);
@@ -399,7 +425,7 @@ absl::Status SqliteEngine::Client::Listen(EngineListener* listener,
 void SqliteEngine::Client::StopListening() {
   if (listener_ == nullptr) return;
   state_->Remove(this);
-  state_->file().wake_file().Vacate(number_);
+  state_->Vacate(number_);
   // If this fails, the next message finds out that nobody listens.
   state_->file()
       .Write(MachineTime() + kCleanUpTimeout,

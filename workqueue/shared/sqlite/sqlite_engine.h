@@ -41,9 +41,10 @@ void RegisterSqlite();
 //
 // Give it to `SharedQueueOptions::engine` and `LeaderElectorOptions::engine`,
 // or only its address; see `RegisterSqlite()`. Its time is that of the
-// machine's clock. Calls block while the disk is synced, and while another
-// process writes: `call_timeout` bounds only the latter. One connection and one
-// thread serve all queues and electors of an engine.
+// machine's wall clock, but does not go back. Calls block while the disk is
+// synced, and while another process writes: `call_timeout` bounds only the
+// latter. One connection and one thread serve all queues and electors of an
+// engine.
 //
 // The file must be on a disk of this machine, in a folder that the processes
 // can write to: beside it are PATH-wal and PATH-shm, which belong to it, and

@@ -54,6 +54,10 @@ absl::StatusOr<std::unique_ptr<WakeFile>> WakeFile::Open(
   };
   const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, mode);
   if (file < 0) return error("open");
+  // Who may use the database may use this, whatever the creator's umask is.
+  if (fchmod(file, mode) != 0) {
+    // It is another user's, who has done so.
+  }
   struct stat about = {};
   void* mapped = MAP_FAILED;
   // Several processes may make the file longer at the same time.
