@@ -61,7 +61,7 @@ WAITS = re.compile(r"""
       | sleep_(?:for|until) | (?:wait|try_lock|try_acquire)_(?:for|until)
       | absl::Now | GetCurrentTimeNanos | system_clock | gettimeofday
       | CLOCK_REALTIME | SO_(?:RCV|SND)TIMEO | timerfd_\w+ | sigtimedwait
-      | \w+_(?:timedwait|clockwait|timedlock|clocklock)
+      | \w+_(?:timedwait|clockwait|timedlock|clocklock) | SYS_futex
     )\b
   | (?<![\w.>]) (?: ::sleep | usleep | (?:clock_)?nanosleep | p?poll | p?select
       | epoll_p?wait\d? )(?=\s*\()
@@ -73,6 +73,10 @@ ALLOWED_WAITS = {
     # A deadline for other processes.
     "workqueue/controller/async_reconcile.h": "absl::Now",
     "workqueue/controller/reconcile.h": "absl::Now",
+    # The time of all processes of a machine.
+    "workqueue/shared/sqlite/sqlite_engine.cc": "absl::Now",
+    # Waits for other processes, which no Clock knows. Its timeouts are relative.
+    "workqueue/shared/sqlite/internal/wake_file.cc": "SYS_futex",
     # The only wait for a socket. Its timeout is relative.
     "workqueue/redis/redis_connection.cc": "poll",
 }

@@ -29,6 +29,7 @@
 #include "workqueue/interfaces.h"
 #include "workqueue/leader_election/leader_elector.h"
 #include "workqueue/lease.h"
+#include "workqueue/shared/list_shared_queues.h"
 #include "workqueue/shared/shared_queue.h"
 #include "workqueue/shared/shared_queue_options.h"
 #include "workqueue/testing/manual_executor.h"
@@ -159,6 +160,30 @@ TEST_F(MemoryEngineTest, AQueueIsInOneStore) {
             absl::InvalidArgumentError(
                 "engine is given, and redis.address is \"localhost:1\"; only "
                 "one of them can be"));
+}
+
+TEST_F(MemoryEngineTest, AFileNeedsItsPartOfTheLibrary) {
+  auto options = Options("c");
+  options.engine = nullptr;
+  options.redis.address = "sqlite:/x.db";
+  LeaderElectorOptions election;
+  election.name = "pods";
+  election.redis.address = "sqlite:/x.db";
+  for (const absl::Status& status :
+       {Queue::Create(options).status(),
+        LeaderElector::Create(std::move(election)).status()}) {
+    EXPECT_EQ(
+        status,
+        absl::InvalidArgumentError(
+            "address is \"sqlite:/x.db\", but this program has not called "
+            "RegisterSqlite(), which is in "
+            "workqueue/shared/sqlite/sqlite_engine.h; its library is "
+            "//workqueue/shared/sqlite, and workqueue::sqlite in CMake"));
+  }
+  EXPECT_EQ(ListSharedQueues(options.redis, absl::Seconds(1)).status(),
+            absl::InvalidArgumentError(
+                "address is \"sqlite:/x.db\"; only a SharedQueue and a "
+                "LeaderElector can be in a file"));
 }
 
 TEST_F(MemoryEngineTest, WhileItIsAwayNothingChanges) {

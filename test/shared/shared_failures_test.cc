@@ -19,16 +19,17 @@
 #include "gtest/gtest.h"
 #include "ratelimit/item_exponential_failure_rate_limiter.h"
 #include "test/shared/new_shared_queue.h"
+#include "test/shared/test_engines.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/failure_ledger.h"
 #include "workqueue/failures.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/lease.h"
 #include "workqueue/rate_limiting_queue.h"
+#include "workqueue/shared/internal/engine.h"
 #include "workqueue/shared/retry_schedule.h"
 #include "workqueue/shared/shared_queue.h"
 #include "workqueue/shared/shared_queue_options.h"
-#include "workqueue/shared/testing/memory_engine.h"
 #include "workqueue/snapshot.h"
 
 namespace workqueue::shared_failures_test {
@@ -53,12 +54,11 @@ FailureLedgerOptions AtFailure(int n) {
   return limits;
 }
 
-// Three clients of one queue, in memory or in a server.
-class SharedFailuresTest : public testing::TestWithParam<bool> {
+// Three clients of one queue.
+class SharedFailuresTest : public testing::TestWithParam<TestEngine> {
  protected:
   SharedQueueOptions<std::string> NewOptions() {
-    return NewSharedQueueOptions<std::string>(&clock_,
-                                              GetParam() ? &engine_ : nullptr);
+    return NewSharedQueueOptions<std::string>(&clock_, engine_.get());
   }
 
   std::unique_ptr<Queue> NewClient() {
@@ -100,7 +100,8 @@ class SharedFailuresTest : public testing::TestWithParam<bool> {
   }
 
   FakeClock clock_;
-  MemoryEngine engine_{&clock_};
+  const std::unique_ptr<internal::EngineSource> engine_ =
+      GetParam().make(&clock_);
   const absl::Time start_ = clock_.TimeNow();
   const std::string name_ = NewQueueName();
   std::unique_ptr<Queue> a_ = NewClient();
@@ -560,7 +561,7 @@ TEST_P(SharedFailuresTest, AgreesWithALedgerInMemory) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(InMemory, SharedFailuresTest, testing::Bool());
+INSTANTIATE_ENGINE_TESTS(SharedFailuresTest);
 
 }  // namespace
 }  // namespace workqueue::shared_failures_test

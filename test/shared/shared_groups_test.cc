@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tests the groups of a shared queue, in a server and in memory. The judges are
+// Tests the groups of a shared queue, on each engine. The judges are
 // the reference model of a `FairOrdering`, and a `PriorityQueue` with one.
 
 #include <algorithm>
@@ -27,6 +27,7 @@
 #include "gtest/gtest.h"
 #include "test/reference/fair_ordering_model.h"
 #include "test/shared/new_shared_queue.h"
+#include "test/shared/test_engines.h"
 #include "test/workqueue/recording_log.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/fair_ordering.h"
@@ -35,9 +36,9 @@
 #include "workqueue/priority_queue.h"
 #include "workqueue/redis/redis_connection.h"
 #include "workqueue/redis/redis_options.h"
+#include "workqueue/shared/internal/engine.h"
 #include "workqueue/shared/retry_schedule.h"
 #include "workqueue/shared/shared_queue.h"
-#include "workqueue/shared/testing/memory_engine.h"
 #include "workqueue/snapshot.h"
 #include "workqueue/testing/thread.h"
 #include "workqueue/timer/waiting_loop.h"
@@ -75,15 +76,10 @@ AddOptions At(int priority, bool retry = false) {
   return options;
 }
 
-enum class Engine { kServer, kMemory };
-
-class SharedGroupsTest : public testing::TestWithParam<Engine> {
+class SharedGroupsTest : public testing::TestWithParam<TestEngine> {
  protected:
-  bool in_memory() const { return GetParam() == Engine::kMemory; }
-
   SharedQueueOptions<std::string> Options(Fair fair) {
-    auto options = NewSharedQueueOptions<std::string>(
-        &clock_, in_memory() ? &memory_ : nullptr);
+    auto options = NewSharedQueueOptions<std::string>(&clock_, engine_.get());
     options.name = name_;
     options.lease = kLease;
     options.log_sink = &log_;
@@ -136,22 +132,27 @@ class SharedGroupsTest : public testing::TestWithParam<Engine> {
   }
 
   FakeClock clock_;
-  MemoryEngine memory_{&clock_};
+  const std::unique_ptr<internal::EngineSource> engine_ =
+      GetParam().make(&clock_);
   RecordingLog log_;
   std::string name_ = NewQueueName();
 };
 
-INSTANTIATE_TEST_SUITE_P(Engines, SharedGroupsTest,
-                         testing::Values(Engine::kServer, Engine::kMemory),
-                         [](const auto& engine) {
-                           return engine.param == Engine::kMemory ? "Memory"
-                                                                  : "Server";
-                         });
+INSTANTIATE_ENGINE_TESTS(SharedGroupsTest);
 
-// These tests change the keys of a server.
-using SharedGroupsKeysTest = SharedGroupsTest;
+// These tests change the keys of a server, if this program has one.
+std::vector<TestEngine> Servers() {
+  std::vector<TestEngine> servers = TestEngines();
+  servers.erase(
+      std::remove_if(servers.begin(), servers.end(),
+                     [](const auto& it) { return it.name != "Server"; }),
+      servers.end());
+  return servers;
+}
+class SharedGroupsKeysTest : public SharedGroupsTest {};
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(SharedGroupsKeysTest);
 INSTANTIATE_TEST_SUITE_P(Server, SharedGroupsKeysTest,
-                         testing::Values(Engine::kServer));
+                         testing::ValuesIn(Servers()));
 
 TEST_P(SharedGroupsTest, ASnapshotTellsWhatAGroupWaitsFor) {
   Fair fair = ByTenant(2);
@@ -428,17 +429,12 @@ TEST_P(SharedGroupsKeysTest, DeletedKeysAreRepaired) {
   }
 }
 
-TEST_P(SharedGroupsTest, AQueueThatHasLostAllKeysHasGroupsAgain) {
+TEST_P(SharedGroupsKeysTest, AQueueThatHasLostAllKeysHasGroupsAgain) {
   const auto a = NewClient(ByTenant(1));
   a->Add("x/0");
-  if (in_memory()) {
-    memory_.LoseData();
-    clock_.Step(absl::ZeroDuration());
-  } else {
-    for (const char* key : {"items", "ready", "groups", "turns"}) Delete(key);
-    const std::string meta = absl::StrCat("{", name_, "}:workqueue");
-    ASSERT_TRUE(Send({"DEL", meta}).ok());
-  }
+  for (const char* key : {"items", "ready", "groups", "turns"}) Delete(key);
+  const std::string meta = absl::StrCat("{", name_, "}:workqueue");
+  ASSERT_TRUE(Send({"DEL", meta}).ok());
   EXPECT_EQ(TakeAll(*a), "");
   a->AddAll({"x/0", "x/1", "y/0"});
   EXPECT_EQ(TakeAll(*a), "x/0 y/0 x/1 ");

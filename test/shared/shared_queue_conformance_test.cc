@@ -1,8 +1,8 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Replays the recorded traces of client-go's queues on a `SharedQueue`, in a
-// server and in memory.
+// Replays the recorded traces of client-go's queues on a `SharedQueue`, on
+// each engine.
 
 #include <filesystem>
 #include <fstream>
@@ -20,9 +20,10 @@
 #include "test/conformance/subjects.h"
 #include "test/conformance/trace.h"
 #include "test/shared/new_shared_queue.h"
+#include "test/shared/test_engines.h"
+#include "workqueue/shared/internal/engine.h"
 #include "workqueue/shared/retry_schedule.h"
 #include "workqueue/shared/shared_queue.h"
-#include "workqueue/shared/testing/memory_engine.h"
 
 namespace conformance::shared_queue_conformance_test {
 namespace {
@@ -30,6 +31,7 @@ namespace {
 using workqueue::RetrySchedule;
 using workqueue::SharedQueue;
 using workqueue::SharedQueueOptions;
+using workqueue::TestEngines;
 
 // More than any trace has failures of one item.
 constexpr int kFailures = 200;
@@ -37,10 +39,10 @@ constexpr int kFailures = 200;
 class SharedQueueSubject final : public QueueSubject {
  public:
   SharedQueueSubject(const Header& header, RetrySchedule schedule,
-                     bool in_memory)
-      : QueueSubject(header), engine_(clock()) {
-    auto options = workqueue::NewSharedQueueOptions<Item>(
-        clock(), in_memory ? &engine_ : nullptr);
+                     const workqueue::TestEngine& engine)
+      : QueueSubject(header), engine_(engine.make(clock())) {
+    auto options =
+        workqueue::NewSharedQueueOptions<Item>(clock(), engine_.get());
     options.metrics_provider = metrics_provider();
     if (!schedule.empty()) options.retry_schedule = std::move(schedule);
     queue_ = workqueue::NewSharedQueue(std::move(options));
@@ -50,11 +52,12 @@ class SharedQueueSubject final : public QueueSubject {
   }
 
  private:
-  workqueue::MemoryEngine engine_;
+  const std::unique_ptr<workqueue::internal::EngineSource> engine_;
   std::unique_ptr<SharedQueue<Item>> queue_;
 };
 
-SubjectOr NewSharedQueueSubject(const Header& header, bool in_memory) {
+SubjectOr NewSharedQueueSubject(const Header& header,
+                                const workqueue::TestEngine& engine) {
   RetrySchedule schedule;
   if (!header.limiter.empty()) {
     auto limiter = ParseLimiter(header.limiter);
@@ -64,10 +67,11 @@ SubjectOr NewSharedQueueSubject(const Header& header, bool in_memory) {
     }
   }
   return std::make_unique<SharedQueueSubject>(header, std::move(schedule),
-                                              in_memory);
+                                              engine);
 }
 
-class SharedQueueConformanceTest : public testing::TestWithParam<bool> {};
+class SharedQueueConformanceTest
+    : public testing::TestWithParam<workqueue::TestEngine> {};
 
 TEST_P(SharedQueueConformanceTest, BehavesAsClientGoWasRecorded) {
   int traces = 0;
@@ -89,7 +93,7 @@ TEST_P(SharedQueueConformanceTest, BehavesAsClientGoWasRecorded) {
   EXPECT_GT(traces, 30);
 }
 
-INSTANTIATE_TEST_SUITE_P(InMemory, SharedQueueConformanceTest, testing::Bool());
+INSTANTIATE_ENGINE_TESTS(SharedQueueConformanceTest);
 
 }  // namespace
 }  // namespace conformance::shared_queue_conformance_test

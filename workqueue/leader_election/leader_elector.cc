@@ -30,6 +30,7 @@
 #include "workqueue/leader_election/internal/leader_lease.h"
 #include "workqueue/metrics.h"
 #include "workqueue/redis/redis_address.h"
+#include "workqueue/redis/source_of_address.h"
 #include "workqueue/redis/unique_text.h"
 
 namespace workqueue {
@@ -118,6 +119,9 @@ absl::StatusOr<std::unique_ptr<LeaderElector>> LeaderElector::Create(
     LeaderElectorOptions options) {
   absl::Status status = Check(options);
   if (!status.ok()) return status;
+  const auto source = internal::TakeSource(options.engine, &options.redis);
+  if (!source.ok()) return source.status();
+  if (*source != nullptr) options.engine = source->get();
   auto redis = internal::PlainRedisOptions(std::move(options.redis));
   if (!redis.ok()) return redis.status();
   status = internal::CheckOneStore(options.engine != nullptr, *redis);

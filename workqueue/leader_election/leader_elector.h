@@ -156,10 +156,10 @@ struct LeaderElectorOptions {
   // the Unix epoch, as a `FakeClock` does, and be the same in all electors.
   bool clock_is_the_servers = false;
 
-  // For tests: a `MemoryEngine`, which has the election in the place of a
-  // server. Then `redis.address` must be left as it is, and
+  // What has the election in the place of a server: a `SqliteEngine`, or for
+  // tests a `MemoryEngine`. Then `redis.address` must be left as it is, and
   // `clock_is_the_servers` means nothing. Is used by `Create()` only. Null
-  // means a server.
+  // means a server, or the file that `redis.address` names as "sqlite:PATH".
   internal::ElectionSource* engine = nullptr;
 };
 

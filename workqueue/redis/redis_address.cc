@@ -174,6 +174,12 @@ absl::Status ParseUrl(absl::string_view url, absl::string_view rest,
 absl::Status ParseAddress(RedisOptions* options) {
   const std::string address = options->address;
   if (absl::StartsWith(address, "/")) return absl::OkStatus();
+  if (absl::StartsWith(address, "sqlite:")) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("address is \"", address,
+                     "\"; only a SharedQueue and a LeaderElector can be in a "
+                     "file"));
+  }
   const size_t end = address.find("://");
   if (end != std::string::npos) {
     const std::string scheme = absl::AsciiStrToLower(address.substr(0, end));

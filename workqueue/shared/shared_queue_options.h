@@ -34,7 +34,8 @@ struct SharedQueueOptionsBase {
   // be empty, nor contain '{' or '}'.
   std::string name;
 
-  // The server, or the cluster.
+  // The server, or the cluster. Or a file, by the address "sqlite:PATH"; see
+  // `RegisterSqlite()`.
   RedisOptions redis;
 
   // The name of this process for those who look: snapshots and the page say
@@ -110,9 +111,10 @@ struct SharedQueueOptionsBase {
   // epoch, as a `FakeClock` does.
   bool clock_is_the_servers = false;
 
-  // For tests: a `MemoryEngine`, which has the queue in the place of a server.
-  // Then `redis.address` must be left as it is, and `clock_is_the_servers`
-  // means nothing. Is used by `Create()` only. Null means a server.
+  // What has the queue in the place of a server: a `SqliteEngine`, or for tests
+  // a `MemoryEngine`, for which `clock_is_the_servers` means nothing. Then
+  // `redis.address` must be left as it is. Is used by `Create()` only. Null
+  // means a server, or the file that `redis.address` names.
   internal::EngineSource* engine = nullptr;
 };
 

@@ -319,6 +319,10 @@ class EngineSource {
  public:
   virtual ~EngineSource() = default;
 
+  // Whether the time of its queues is that of each queue's own clock, to the
+  // nanosecond.
+  virtual bool UsesClocksOfQueues() const { return false; }
+
   // Returns the engine of the queue, or of one of its `partitions`, of that
   // name, for a process that is called `client_name`.
   virtual std::unique_ptr<Engine> NewEngine(const std::string& name,

@@ -21,6 +21,7 @@
 #include "workqueue/base/process_id.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/redis/redis_address.h"
+#include "workqueue/redis/source_of_address.h"
 #include "workqueue/redis/unique_text.h"
 #include "workqueue/shared/internal/engine.h"
 #include "workqueue/shared/internal/layout.h"
@@ -114,7 +115,8 @@ std::unique_ptr<SharedQueueCore> NewPartition(
   core.client_name = options.client_name;
   core.loop = options.clock.LoopOrNew(options.name);
   core.engine_uses_clock =
-      options.clock_is_the_servers || options.engine != nullptr;
+      options.clock_is_the_servers ||
+      (options.engine != nullptr && options.engine->UsesClocksOfQueues());
   core.lease = options.lease;
   core.call_timeout = options.call_timeout;
   core.retry_schedule = options.retry_schedule;
@@ -170,6 +172,10 @@ absl::StatusOr<std::unique_ptr<SharedQueueParts>> OpenSharedQueue(
   }
   absl::Status status = Check(options);
   if (!status.ok()) return status;
+  // The engines do not need it any more when they are there.
+  auto source = TakeSource(options.engine, &options.redis);
+  if (!source.ok()) return source.status();
+  if (*source != nullptr) options.engine = source->get();
   auto redis = PlainRedisOptions(std::move(options.redis));
   if (!redis.ok()) return redis.status();
   status = CheckOneStore(options.engine != nullptr, *redis);

@@ -24,21 +24,24 @@
 #include "workqueue/clock/clock.h"
 #include "workqueue/leader_election/election.h"
 #include "workqueue/shared/internal/engine.h"
-#include "workqueue/shared/testing/internal/memory_election.h"
-#include "workqueue/shared/testing/internal/memory_queue.h"
+#include "workqueue/shared/internal/ordered_store.h"
+#include "workqueue/shared/internal/stored_election.h"
+#include "workqueue/shared/internal/stored_queue.h"
 #include "workqueue/timer/waiting_loop.h"
 
 namespace workqueue {
 
 using internal::Election;
 using internal::EngineListener;
+using internal::EngineMessage;
 using internal::EngineReply;
 using internal::EngineRequest;
 using internal::EngineSnapshot;
 using internal::EngineSnapshotRequest;
-using internal::MemoryElection;
-using internal::MemoryQueue;
+using internal::MemoryStore;
 using internal::MutexLock;
+using internal::StoredElection;
+using internal::StoredQueue;
 
 // What the engine and its clients share. It lives as long as any of them.
 class MemoryEngine::State {
@@ -51,13 +54,13 @@ class MemoryEngine::State {
     WaitingLoop::Client* const client;
     WaitingLoop* const loop;
     std::string id;  // empty: not connected
-    std::vector<MemoryQueue::Message> messages;
+    std::vector<std::function<void(EngineListener*)>> messages;
   };
 
   // An elector.
   struct Elector {
     const std::string election;
-    const MemoryElection::Elector elector;
+    const StoredElection::Elector elector;
     bool interrupted = false;  // A call that would block fails.
     std::function<void()> heard = {};
     bool hears = true;  // whether it is connected
@@ -80,11 +83,12 @@ class MemoryEngine::State {
   // Connects. Returns the name of the new client.
   absl::StatusOr<std::string> Listen(Connection* connection);
   void StopListening(Connection* connection);
-  std::vector<MemoryQueue::Message> TakeMessages(Connection* connection);
+  std::vector<std::function<void(EngineListener*)>> TakeMessages(
+      Connection* connection);
 
   // The calls of an elector.
   int64_t NewNumber();
-  absl::StatusOr<Election::State> Elect(MemoryElection::Call call,
+  absl::StatusOr<Election::State> Elect(StoredElection::Call call,
                                         const Elector& elector, int64_t token);
   void Interrupt(Elector* elector);
   void ListenToReleases(Elector* elector, std::function<void()> heard);
@@ -92,8 +96,13 @@ class MemoryEngine::State {
 
  private:
   struct Queue {
-    size_t partitions;
-    MemoryQueue queue;
+    Queue(size_t n, StoredQueue::Send send)
+        : partitions(n), queue(&store, std::move(send)) {}
+
+    const size_t partitions;
+    MemoryStore store;
+    StoredQueue queue;
+    std::map<std::string, EngineReply> replies;  // the last one of each client
   };
 
   const Faults& FaultsOf(const std::string& client_name) const
@@ -110,12 +119,11 @@ class MemoryEngine::State {
   bool Sleep(absl::Duration d, const bool* interrupted)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  absl::StatusOr<MemoryQueue*> Find(const std::string& name, size_t partitions)
+  absl::StatusOr<Queue*> Find(const std::string& name, size_t partitions)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // See MemoryQueue::Send.
+  // See StoredQueue::Send.
   bool Send(const std::string& queue, const std::string& id,
-            const MemoryQueue::Message& message)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+            const EngineMessage& message) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   int64_t Now() const { return absl::ToUnixNanos(clock_->TimeNow()); }
   void Connect(Connection* connection) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -131,7 +139,7 @@ class MemoryEngine::State {
   int64_t last_id_ ABSL_GUARDED_BY(mu_) = 0;
   std::map<std::string, Queue> queues_ ABSL_GUARDED_BY(mu_);
   std::set<Connection*> connections_ ABSL_GUARDED_BY(mu_);
-  std::map<std::string, MemoryElection> elections_ ABSL_GUARDED_BY(mu_);
+  MemoryStore elections_ ABSL_GUARDED_BY(mu_);
   std::set<Elector*> electors_ ABSL_GUARDED_BY(mu_);  // that listen
 };
 
@@ -168,7 +176,7 @@ void MemoryEngine::State::Restart(bool keeps_data) {
   ++run_;
   if (!keeps_data) {
     queues_.clear();
-    elections_.clear();
+    elections_ = MemoryStore();
   }
   for (Connection* it : connections_) {
     if (it->id.empty()) continue;
@@ -216,28 +224,28 @@ absl::Status MemoryEngine::State::AwaitAnswer(const std::string& client_name,
   return absl::OkStatus();
 }
 
-absl::StatusOr<MemoryQueue*> MemoryEngine::State::Find(const std::string& name,
-                                                       size_t partitions) {
+auto MemoryEngine::State::Find(const std::string& name, size_t partitions)
+    -> absl::StatusOr<Queue*> {
   const auto send =
-      [this, name](const std::string& id, const MemoryQueue::Message& message)
+      [this, name](const std::string& id, const EngineMessage& message)
           ABSL_NO_THREAD_SAFETY_ANALYSIS { return Send(name, id, message); };
-  Queue& queue = queues_.try_emplace(name, Queue{partitions, MemoryQueue(send)})
-                     .first->second;
+  Queue& queue = queues_.try_emplace(name, partitions, send).first->second;
   if (queue.partitions != partitions) {
     return absl::FailedPreconditionError(
         absl::StrCat("the queue has ", queue.partitions,
                      " partitions, and this client has ", partitions));
   }
-  return &queue.queue;
+  return &queue;
 }
 
 bool MemoryEngine::State::Send(const std::string& queue, const std::string& id,
-                               const MemoryQueue::Message& message) {
+                               const EngineMessage& message) {
   bool heard = false;
   for (Connection* it : connections_) {
     if (it->queue != queue || it->id.empty()) continue;
     if (!id.empty() && it->id != id) continue;
-    it->messages.push_back(message);
+    it->messages.push_back(
+        [message](EngineListener* to) { message.Deliver(to); });
     it->loop->Wake(it->client);
     heard = true;
   }
@@ -251,8 +259,11 @@ absl::StatusOr<EngineReply> MemoryEngine::State::Apply(
   if (!status.ok()) return status;
   auto found = Find(queue, partitions);
   if (!found.ok()) return found.status();
-  EngineReply reply =
-      (*found)->Apply(request, Now(), run_, FaultsOf(request.client_name).full);
+  EngineReply& last = (*found)->replies[request.client];
+  auto applied = (*found)->queue.Apply(request, Now(), run_,
+                                       FaultsOf(request.client_name).full);
+  if (applied) last = *std::move(applied);
+  EngineReply reply = last;
   status = AwaitAnswer(request.client_name);
   if (!status.ok()) return status;
   return reply;
@@ -266,7 +277,7 @@ absl::StatusOr<EngineSnapshot> MemoryEngine::State::TakeSnapshot(
   if (!status.ok()) return status;
   auto found = Find(queue, partitions);
   if (!found.ok()) return found.status();
-  EngineSnapshot snapshot = (*found)->TakeSnapshot(request, Now());
+  EngineSnapshot snapshot = (*found)->queue.TakeSnapshot(request, Now());
   status = AwaitAnswer(client_name);
   if (!status.ok()) return status;
   return snapshot;
@@ -302,8 +313,8 @@ void MemoryEngine::State::Disconnect(Connection* connection) {
   connection->loop->Wake(connection->client);
 }
 
-std::vector<MemoryQueue::Message> MemoryEngine::State::TakeMessages(
-    Connection* connection) {
+std::vector<std::function<void(EngineListener*)>>
+MemoryEngine::State::TakeMessages(Connection* connection) {
   MutexLock lock(&mu_);
   return std::exchange(connection->messages, {});
 }
@@ -314,14 +325,14 @@ int64_t MemoryEngine::State::NewNumber() {
 }
 
 absl::StatusOr<Election::State> MemoryEngine::State::Elect(
-    MemoryElection::Call call, const Elector& elector, int64_t token) {
+    StoredElection::Call call, const Elector& elector, int64_t token) {
   MutexLock lock(&mu_);
   const std::string& process = elector.elector.identity;
   absl::Status status = AwaitRequest(process, &elector.interrupted);
   if (!status.ok()) return status;
-  const Election::State state =
-      elections_[elector.election].Do(call, elector.elector, token, Now());
-  if (call == MemoryElection::Call::kRelease && state.done) {
+  const Election::State state = StoredElection(&elections_, elector.election)
+                                    .Do(call, elector.elector, token, Now());
+  if (call == StoredElection::Call::kRelease && state.done) {
     for (const Elector* it : electors_) {
       if (it->election == elector.election && it->hears) it->heard();
     }
@@ -414,18 +425,18 @@ class MemoryEngine::ElectionClient final : public Election {
   ~ElectionClient() override { StopListening(); }
 
   absl::StatusOr<State> Take() override {
-    return state_->Elect(MemoryElection::Call::kTake, elector_, 0);
+    return state_->Elect(StoredElection::Call::kTake, elector_, 0);
   }
   absl::StatusOr<State> Renew(int64_t token,
                               absl::Duration /*timeout*/) override {
-    return state_->Elect(MemoryElection::Call::kRenew, elector_, token);
+    return state_->Elect(StoredElection::Call::kRenew, elector_, token);
   }
   absl::StatusOr<State> Look() override {
-    return state_->Elect(MemoryElection::Call::kLook, elector_, 0);
+    return state_->Elect(StoredElection::Call::kLook, elector_, 0);
   }
   absl::StatusOr<State> Release(int64_t token,
                                 absl::Duration /*timeout*/) override {
-    return state_->Elect(MemoryElection::Call::kRelease, elector_, token);
+    return state_->Elect(StoredElection::Call::kRelease, elector_, token);
   }
 
   void Interrupt() override { state_->Interrupt(&elector_); }

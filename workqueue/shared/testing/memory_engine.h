@@ -120,6 +120,7 @@ class MemoryEngine final : public internal::EngineSource,
   class Client;
   class ElectionClient;
 
+  bool UsesClocksOfQueues() const override { return true; }
   std::unique_ptr<internal::Engine> NewEngine(
       const std::string& name, size_t partitions,
       const std::string& client_name) override;

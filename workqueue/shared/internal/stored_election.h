@@ -1,25 +1,29 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef WORKQUEUE_SHARED_TESTING_INTERNAL_MEMORY_ELECTION_H_
-#define WORKQUEUE_SHARED_TESTING_INTERNAL_MEMORY_ELECTION_H_
+#ifndef WORKQUEUE_SHARED_INTERNAL_STORED_ELECTION_H_
+#define WORKQUEUE_SHARED_INTERNAL_STORED_ELECTION_H_
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/time/time.h"
 #include "workqueue/leader_election/election.h"
+#include "workqueue/shared/internal/ordered_store.h"
 
 namespace workqueue::internal {
 
-// MemoryElection
+// StoredElection
 //
-// The lease of an election, in memory: what the script in leader_script.cc does
-// in a server. A default one is an election that nobody has taken part in.
+// The lease of an election, in an entry of an `OrderedStore`: what the script
+// in leader_script.cc does in a server. Without the entry, nobody has taken
+// part in the election.
 //
 // Thread-compatible.
-class MemoryElection {
+class StoredElection {
  public:
   enum class Call { kTake, kRenew, kLook, kRelease };
 
@@ -29,6 +33,19 @@ class MemoryElection {
     std::string identity;
     int64_t duration;
   };
+
+  // `store` is not owned.
+  StoredElection(OrderedStore* store, std::string key)
+      : store_(*store), key_(std::move(key)) {
+    stored_ = store_.Get(key_);
+    if (!stored_) return;
+    Unpacker from(*stored_);
+    for (int64_t* number :
+         {&owner_, &token_, &expiry_, &last_, &offset_, &releases_}) {
+      *number = from.Number();
+    }
+    holder_ = from.Rest();
+  }
 
   // Does a call of `elector`, with `token` unless it is to take or look, when
   // the engine's clock reads `clock`.
@@ -52,20 +69,40 @@ class MemoryElection {
       holder_ = ends ? "" : elector.identity;
       expiry_ = ends ? 0 : now + elector.duration;
       last_ = now;
+      if (ends) ++releases_;
     }
+    if (call != Call::kLook) Save();
     if (expiry_ <= now) return {done, token_, "", absl::ZeroDuration()};
     return {done, token_, holder_, absl::Nanoseconds(expiry_ - now)};
   }
 
+  // The number of releases so far.
+  int64_t releases() const { return releases_; }
+
  private:
-  int64_t owner_ = 0;   // number of the elector; 0 if it was released
-  std::string holder_;  // its identity
-  int64_t token_ = 0;   // of the latest holder
+  void Save() {
+    Packer to;
+    for (int64_t number :
+         {owner_, token_, expiry_, last_, offset_, releases_}) {
+      to.Number(number);
+    }
+    to.Rest(holder_);
+    // Those who try in vain write nothing.
+    if (stored_ != to.bytes()) store_.Put(key_, to.bytes());
+  }
+
+  OrderedStore& store_;
+  const std::string key_;
+  std::optional<std::string> stored_;
+  int64_t owner_ = 0;  // number of the elector; 0 if it was released
+  int64_t token_ = 0;  // of the latest holder
   int64_t expiry_ = 0;
   int64_t last_ = 0;    // the largest time at a change
   int64_t offset_ = 0;  // added to the clock
+  int64_t releases_ = 0;
+  std::string holder_;  // its identity
 };
 
 }  // namespace workqueue::internal
 
-#endif  // WORKQUEUE_SHARED_TESTING_INTERNAL_MEMORY_ELECTION_H_
+#endif  // WORKQUEUE_SHARED_INTERNAL_STORED_ELECTION_H_

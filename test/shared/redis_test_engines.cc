@@ -1,0 +1,46 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The engines that the library has without an optional part: in a server, and
+// in memory.
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "test/shared/new_shared_queue.h"
+#include "test/shared/test_engines.h"
+#include "workqueue/clock/fake_clock.h"
+#include "workqueue/redis/redis_options.h"
+#include "workqueue/shared/internal/engine.h"
+#include "workqueue/shared/internal/redis_engine.h"
+#include "workqueue/shared/testing/memory_engine.h"
+
+namespace workqueue {
+namespace {
+
+class RedisSource final : public internal::EngineSource {
+ public:
+  bool UsesClocksOfQueues() const override { return true; }
+  std::unique_ptr<internal::Engine> NewEngine(
+      const std::string& name, size_t partitions,
+      const std::string& /*client_name*/) override {
+    RedisOptions options;
+    options.address = ServerOfThisProgram();
+    auto engine = internal::RedisEngine::Create(name, partitions, options);
+    if (!engine.ok()) DieOf(engine.status());
+    return *std::move(engine);
+  }
+};
+
+}  // namespace
+
+std::vector<TestEngine> TestEngines() {
+  return {
+      {"Server", [](FakeClock*) { return std::make_unique<RedisSource>(); }},
+      {"Memory",
+       [](FakeClock* clock) { return std::make_unique<MemoryEngine>(clock); }}};
+}
+
+}  // namespace workqueue

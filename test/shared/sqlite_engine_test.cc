@@ -1,0 +1,658 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is special about queues in a file: the processes that share it, their
+// end, and the file's errors. Two `SqliteEngine`s are two processes, but for
+// those tests that kill one. For as many kills as you like:
+//
+//     tools/bazelw test //test/shared:sqlite_tests
+//         --test_filter='SqliteKillTest.*' --test_arg=--kills=1000
+//         --test_timeout=900 --test_output=all
+
+#include "workqueue/shared/sqlite/sqlite_engine.h"
+
+#include <signal.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>  // NOLINT(build/c++17)
+#include <fstream>
+#include <future>  // NOLINT(build/c++11)
+#include <iostream>
+#include <memory>
+#include <random>
+#include <set>
+#include <string>
+#include <system_error>  // NOLINT(build/c++11)
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "gtest/gtest.h"
+#include "test/shared/kill_checks.h"
+#include "test/shared/kill_record.h"
+#include "test/shared/kill_worker.h"
+#include "test/shared/redis_server.h"
+#include "test/shared/temporary_folder.h"
+#include "workqueue/clock/fake_clock.h"
+#include "workqueue/leader_election/leader_elector.h"
+#include "workqueue/shared/shared_queue.h"
+#include "workqueue/shared/shared_queue_options.h"
+#include "workqueue/shared/sqlite/internal/wake_file.h"
+#include "workqueue/testing/thread.h"
+
+namespace workqueue::sqlite_engine_test {
+namespace {
+
+using Queue = SharedQueue<std::string>;
+using internal::WakeFile;
+
+// Another connection to a database, as of a program that is none of ours.
+class Connection {
+ public:
+  explicit Connection(const std::string& path) {
+    EXPECT_EQ(sqlite3_open(path.c_str(), &connection_), SQLITE_OK);
+  }
+  ~Connection() { sqlite3_close(connection_); }
+
+  void Do(const std::string& sql) {
+    EXPECT_EQ(sqlite3_exec(connection_, sql.c_str(), nullptr, nullptr, nullptr),
+              SQLITE_OK)
+        << sqlite3_errmsg(connection_);
+  }
+
+ private:
+  sqlite3* connection_ = nullptr;
+};
+
+class SqliteEngineTest : public testing::Test {
+ protected:
+  std::unique_ptr<SqliteEngine> NewEngine(Clock* clock = nullptr) {
+    auto engine = SqliteEngine::Create(path_, clock);
+    EXPECT_TRUE(engine.ok()) << engine.status();
+    return *std::move(engine);
+  }
+
+  static SharedQueueOptions<std::string> Options(SqliteEngine& engine) {
+    SharedQueueOptions<std::string> options;
+    options.name = "orders";
+    options.engine = &engine;
+    options.require_durable_server = true;
+    return options;
+  }
+
+  static std::unique_ptr<Queue> NewQueue(SqliteEngine& engine) {
+    auto queue = Queue::Create(Options(engine));
+    EXPECT_TRUE(queue.ok()) << queue.status();
+    return *std::move(queue);
+  }
+
+  // The status of an engine for that file.
+  static absl::Status ErrorOf(const std::string& path) {
+    return SqliteEngine::Create(path).status();
+  }
+
+  static absl::Status Add(Queue& queue, const std::string& item) {
+    return queue.AddItems({}, {item});
+  }
+
+  const TemporaryFolder folder_;
+  const std::string path_ = folder_.path() + "/queues.db";
+};
+
+TEST_F(SqliteEngineTest, ProcessesShareAQueue) {
+  const auto a = NewEngine(), b = NewEngine();
+  const auto of_a = NewQueue(*a), of_b = NewQueue(*b);
+  for (int i = 0; i < 20; ++i) {
+    auto got = Async([&] { return of_b->Get(); });
+    ASSERT_TRUE(Add(*of_a, absl::StrCat(i)).ok());
+    EXPECT_EQ(got.get(), absl::StrCat(i));
+    EXPECT_EQ(of_a->TakeSnapshot()->processing.at(0).item, absl::StrCat(i));
+    EXPECT_TRUE(of_b->Done(absl::StrCat(i)));
+  }
+}
+
+TEST_F(SqliteEngineTest, AShutdownIsHeardByAllProcesses) {
+  const auto a = NewEngine(), b = NewEngine();
+  const auto of_a = NewQueue(*a), of_b = NewQueue(*b);
+  auto got = Async([&] { return of_b->AcquireWithTimeout(absl::Hours(1)); });
+  of_a->ShutDown();
+  EXPECT_TRUE(absl::IsCancelled(got.get().status()));
+}
+
+TEST_F(SqliteEngineTest, WhatWaitsSurvivesARestart) {
+  {
+    const auto engine = NewEngine();
+    const auto queue = NewQueue(*engine);
+    ASSERT_TRUE(Add(*queue, "x").ok());
+    ASSERT_TRUE(
+        queue->AddItems(AddOptions::After(absl::Hours(1)), {"later"}).ok());
+  }
+  const auto engine = NewEngine();
+  const auto queue = NewQueue(*engine);
+  EXPECT_EQ(queue->Count()->waiting, 1u);
+  EXPECT_EQ(queue->Get(), "x");
+}
+
+TEST_F(SqliteEngineTest, QueuesOfOneFileAreSeparate) {
+  const auto engine = NewEngine();
+  const auto orders = NewQueue(*engine);
+  auto options = Options(*engine);
+  options.name = "bills";
+  options.partitions = 3;
+  const auto bills = *Queue::Create(options);
+  ASSERT_TRUE(Add(*orders, "x").ok());
+  EXPECT_EQ(bills->Count()->queued, 0u);
+  options.partitions = 2;
+  const absl::Status refused = Queue::Create(options).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+}
+
+// What meets while another process writes is one transaction.
+TEST_F(SqliteEngineTest, CallsThatMeetAreSyncedTogether) {
+  constexpr int kQueues = 8;
+  const auto engine = NewEngine();
+  std::vector<std::unique_ptr<Queue>> queues;
+  for (int i = 0; i < kQueues; ++i) {
+    auto options = Options(*engine);
+    options.name = absl::StrCat("queue ", i);
+    queues.push_back(*Queue::Create(options));
+  }
+  const auto wake_file = *WakeFile::Open(path_ + "-wake", 0600);
+  Connection other(path_);
+  other.Do("BEGIN IMMEDIATE");
+  const uint32_t before = wake_file->Read(WakeFile::kCommits);
+  std::vector<std::future<absl::Status>> added;
+  for (const auto& queue : queues) {
+    added.push_back(Async([&queue] { return Add(*queue, "x"); }));
+  }
+  other.Do("COMMIT");
+  for (auto& it : added) EXPECT_TRUE(it.get().ok());
+  EXPECT_LE(wake_file->Read(WakeFile::kCommits) - before, kQueues);
+}
+
+TEST_F(SqliteEngineTest, ALockedFileLosesNothing) {
+  const auto engine = NewEngine();
+  auto options = Options(*engine);
+  options.call_timeout = absl::Milliseconds(50);
+  const auto queue = *Queue::Create(options);
+  Connection other(path_);
+  other.Do("BEGIN IMMEDIATE");
+  const absl::Status status = Add(*queue, "x");
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_TRUE(absl::StrContains(status.message(), "another process"));
+  EXPECT_FALSE(queue->Healthy().ok());
+  other.Do("COMMIT");
+  EXPECT_EQ(queue->Count()->queued, 0u);
+  EXPECT_TRUE(Add(*queue, "x").ok());
+}
+
+TEST_F(SqliteEngineTest, WrongFilesAreNamed) {
+  EXPECT_TRUE(absl::IsInvalidArgument(ErrorOf("")));
+  EXPECT_TRUE(absl::IsInvalidArgument(ErrorOf("sqlite:")));
+  const absl::Status missing = ErrorOf(folder_.path() + "/no/queues.db");
+  EXPECT_TRUE(absl::IsNotFound(missing)) << missing;
+  EXPECT_TRUE(absl::StrContains(missing.message(), "/no/queues.db"));
+
+  const std::string text = std::string(5000, 'x');
+  std::ofstream(path_) << text;
+  const absl::Status damaged = ErrorOf(path_);
+  EXPECT_TRUE(absl::IsDataLoss(damaged)) << damaged;
+  EXPECT_EQ(std::filesystem::file_size(path_), text.size());
+
+  const std::string another = folder_.path() + "/another.db";
+  Connection(another).Do("CREATE TABLE mine (x)");
+  EXPECT_TRUE(absl::IsFailedPrecondition(ErrorOf(another)));
+  EXPECT_FALSE(std::filesystem::exists(another + "-wake"));
+}
+
+TEST_F(SqliteEngineTest, AnotherVersionIsRefused) {
+  const auto engine = NewEngine();
+  const auto queue = NewQueue(*engine);
+  Connection(path_).Do("PRAGMA user_version = 2");
+  const absl::Status created = ErrorOf(path_);
+  EXPECT_TRUE(absl::IsFailedPrecondition(created)) << created;
+  // A process that had opened it before notices it, too.
+  const absl::Status added = Add(*queue, "x");
+  EXPECT_TRUE(absl::IsFailedPrecondition(added)) << added;
+  EXPECT_FALSE(queue->TakeSnapshot().ok());
+  Connection(path_).Do("PRAGMA user_version = 1");
+  EXPECT_EQ(queue->Count()->queued, 0u);
+}
+
+TEST_F(SqliteEngineTest, ADamagedFileIsNotEmpty) {
+  {
+    const auto engine = NewEngine();
+    const auto queue = NewQueue(*engine);
+    for (int i = 0; i < 1000; ++i) {
+      ASSERT_TRUE(Add(*queue, absl::StrCat("item ", i)).ok());
+    }
+  }
+  {
+    std::fstream file(path_, std::ios::in | std::ios::out | std::ios::binary);
+    const auto size = std::filesystem::file_size(path_);
+    ASSERT_GT(size, 20u * 4096);
+    file.seekp(4096);
+    const std::string noise(size - 4096, '\x5a');
+    file.write(noise.data(), static_cast<std::streamsize>(noise.size()));
+  }
+  auto engine = SqliteEngine::Create(path_);
+  const absl::Status status =
+      engine.ok() ? Queue::Create(Options(**engine)).status() : engine.status();
+  EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+}
+
+TEST_F(SqliteEngineTest, AFileThatIsMovedAwayTakesNothing) {
+  const auto engine = NewEngine();
+  const auto queue = NewQueue(*engine);
+  ASSERT_TRUE(Add(*queue, "x").ok());
+  std::filesystem::rename(path_, path_ + ".moved");
+  const absl::Status status = Add(*queue, "y");
+  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+  std::filesystem::rename(path_ + ".moved", path_);
+  EXPECT_TRUE(Add(*queue, "z").ok());
+  EXPECT_EQ(queue->Count()->queued, 2u);
+}
+
+// Lets each new connection have files of so many pages at most.
+int LimitPages(sqlite3* connection, const char** /*error*/,
+               const sqlite3_api_routines* /*unused*/) {
+  return sqlite3_exec(connection, "PRAGMA max_page_count = 40", nullptr,
+                      nullptr, nullptr);
+}
+
+TEST_F(SqliteEngineTest, AFullDiskRefusesOnlyAdds) {
+  const auto extension = reinterpret_cast<void (*)()>(&LimitPages);
+  ASSERT_EQ(sqlite3_auto_extension(extension), SQLITE_OK);
+  const auto engine = NewEngine();
+  sqlite3_cancel_auto_extension(extension);
+  const auto queue = NewQueue(*engine);
+  std::set<std::string> added;
+  absl::Status status;
+  for (int i = 0; i < 10000 && status.ok(); ++i) {
+    const std::string item = absl::StrCat(i, std::string(500, 'x'));
+    status = Add(*queue, item);
+    if (status.ok()) added.insert(item);
+  }
+  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+  EXPECT_FALSE(added.empty());
+  // What it has taken can be processed, and then it takes more.
+  for (size_t n = added.size(); n > 0; --n) {
+    auto lease = queue->TryAcquire();
+    ASSERT_TRUE(lease.ok()) << lease.status();
+    EXPECT_EQ(added.erase(**lease), 1u);
+    EXPECT_TRUE(lease->Done());
+  }
+  EXPECT_TRUE(Add(*queue, "x").ok());
+}
+
+TEST_F(SqliteEngineTest, AnAddressNamesAFile) {
+  RegisterSqlite();
+  SharedQueueOptions<std::string> options;
+  options.name = "orders";
+  options.redis.address = absl::StrCat("sqlite:", path_);
+  const auto a = *Queue::Create(options);
+  const auto b = *Queue::Create(options);
+  ASSERT_TRUE(Add(*a, "x").ok());
+  EXPECT_EQ(b->Get(), "x");
+  options.redis.address = "sqlite:/nowhere/x.db";
+  EXPECT_TRUE(absl::IsNotFound(Queue::Create(options).status()));
+
+  LeaderElectorOptions election;
+  election.name = "orders";
+  election.redis.address = absl::StrCat("sqlite:", path_);
+  const auto elector = LeaderElector::Create(std::move(election));
+  ASSERT_TRUE(elector.ok()) << elector.status();
+  EXPECT_TRUE((*elector)->Start().ok());
+  while (!(*elector)->IsLeader()) {
+  }
+}
+
+// A chapter of the guide.
+TEST_F(SqliteEngineTest, TheGuide) {
+  const std::string path = path_;
+  const auto open = [&]() -> absl::Status {
+    workqueue::RegisterSqlite();
+    workqueue::SharedQueueOptions<std::string> shared;
+    shared.name = "orders";
+    shared.redis.address = "sqlite:" + path;  // sqlite:/var/lib/orders.db
+    auto queue = workqueue::SharedQueue<std::string>::Create(std::move(shared));
+    if (!queue.ok()) return queue.status();
+    return Add(**queue, "x");
+  };
+  EXPECT_TRUE(open().ok());
+  EXPECT_EQ(NewQueue(*NewEngine())->Get(), "x");
+}
+
+// Elections of two processes.
+class SqliteElectionTest : public SqliteEngineTest {
+ protected:
+  static std::unique_ptr<internal::Election> Join(
+      internal::ElectionSource& source, const std::string& identity) {
+    internal::ElectionOptions options;
+    options.name = "election";
+    options.identity = identity;
+    options.duration = absl::Seconds(15);
+    options.timeout = absl::Seconds(10);
+    return source.NewElection(options);
+  }
+
+  FakeClock clock_;
+  const std::unique_ptr<SqliteEngine> engine_a_ = NewEngine(&clock_);
+  const std::unique_ptr<SqliteEngine> engine_b_ = NewEngine(&clock_);
+  const std::unique_ptr<internal::Election> a_ = Join(*engine_a_, "a");
+  const std::unique_ptr<internal::Election> b_ = Join(*engine_b_, "b");
+};
+
+TEST_F(SqliteElectionTest, OneElectorHasTheLease) {
+  const auto taken = a_->Take();
+  ASSERT_TRUE(taken.ok() && taken->done) << taken.status();
+  clock_.Step(absl::Seconds(10));
+  EXPECT_FALSE(b_->Take()->done);
+  EXPECT_EQ(b_->Look()->holder, "a");
+  EXPECT_TRUE(a_->Renew(taken->token, absl::Seconds(10))->done);
+  clock_.Step(absl::Seconds(14));
+  EXPECT_FALSE(b_->Take()->done);
+  clock_.Step(absl::Seconds(1));
+  const auto next = b_->Take();
+  EXPECT_TRUE(next->done);
+  EXPECT_GT(next->token, taken->token);
+  EXPECT_FALSE(a_->Renew(taken->token, absl::Seconds(10))->done);
+}
+
+TEST_F(SqliteElectionTest, AReleaseIsHeard) {
+  std::promise<void> heard;
+  ASSERT_TRUE(
+      b_->Listen([&] { heard.set_value(); }, [](const absl::Status&) {}).ok());
+  const auto taken = a_->Take();
+  ASSERT_TRUE(a_->Release(taken->token, absl::Seconds(10))->done);
+  heard.get_future().wait();
+  b_->StopListening();
+  EXPECT_TRUE(b_->Take()->done);
+}
+
+TEST_F(SqliteElectionTest, ACallThatWaitsIsInterrupted) {
+  Connection other(path_);
+  other.Do("BEGIN IMMEDIATE");
+  auto taken = Async([this] { return a_->Take().status(); });
+  a_->Interrupt();
+  EXPECT_TRUE(absl::IsUnavailable(taken.get()));
+  other.Do("COMMIT");
+}
+
+// The processes that are killed.
+
+struct Flags {
+  int kills = 100;
+  uint32_t seed = std::random_device()();
+};
+Flags& TheFlags() {
+  static Flags flags;
+  return flags;
+}
+
+class SqliteKillTest : public SqliteEngineTest {
+ protected:
+  static constexpr absl::Duration kLease = absl::Milliseconds(300);
+  static constexpr char kQueue[] = "killed";
+
+  ~SqliteKillTest() override {
+    for (pid_t pid : workers_) Kill(pid);
+  }
+
+  pid_t Start(bool adds) {
+    KillWorker worker;
+    worker.socket = absl::StrCat("sqlite:", path_);
+    worker.queue = kQueue;
+    worker.records = RecordsOf(processes_++);
+    worker.lease = kLease;
+    worker.seed = TheFlags().seed + 100 * static_cast<uint32_t>(processes_);
+    worker.adds = adds;
+    return worker.Start();
+  }
+
+  std::string RecordsOf(int process) const {
+    return absl::StrCat(folder_.path(), "/records-", process);
+  }
+
+  static void Kill(pid_t pid) {
+    kill(pid, SIGKILL);
+    waitpid(pid, nullptr, 0);
+  }
+
+  // Waits until new processes have emptied the queue.
+  void Drain(Queue& queue) {
+    const absl::Time deadline = absl::Now() + absl::Seconds(60);
+    while (true) {
+      absl::SleepFor(absl::Milliseconds(20));
+      const auto count = queue.Count();
+      ASSERT_TRUE(count.ok()) << count.status();
+      if (count->queued + count->processing + count->waiting == 0) return;
+      ASSERT_LT(absl::Now(), deadline) << "the queue is stuck";
+    }
+  }
+
+  std::vector<pid_t> workers_;
+  int processes_ = 0;
+};
+
+TEST_F(SqliteKillTest, KeepsItsPromises) {
+  const Flags& flags = TheFlags();
+  std::cout << "--seed=" << flags.seed << std::endl;
+  std::mt19937 random(flags.seed);
+  const auto below = [&](int n) { return static_cast<int>(random() % n); };
+  for (int i = 0; i < 4; ++i) workers_.push_back(Start(/*adds=*/true));
+  for (int i = 0; i < flags.kills; ++i) {
+    absl::SleepFor(absl::Milliseconds(below(100)));
+    pid_t& worker = workers_[static_cast<size_t>(below(4))];
+    if (below(4) == 0) {
+      kill(worker, SIGSTOP);
+      absl::SleepFor(kLease * below(300) / 100);
+      kill(worker, SIGCONT);
+      continue;
+    }
+    Kill(worker);
+    worker = Start(/*adds=*/true);
+  }
+  for (pid_t& worker : workers_) {
+    Kill(worker);
+    worker = Start(/*adds=*/false);
+  }
+  {
+    const auto engine = NewEngine();
+    auto options = Options(*engine);
+    options.name = kQueue;
+    options.lease = kLease;
+    Drain(**Queue::Create(options));
+  }
+  for (pid_t worker : workers_) Kill(worker);
+  workers_.clear();
+  std::vector<KillRecord> records;
+  for (int i = 0; i < processes_; ++i) {
+    ReadKillRecords(RecordsOf(i), i, &records);
+  }
+  const KillReport report = CheckKillRecords(records, kLease);
+  std::cout << report.Summary() << "\n";
+  EXPECT_TRUE(report.violations.empty()) << report.Violations();
+  EXPECT_GT(report.done, 0);
+}
+
+// Nobody waits for the lease of a process that is not there.
+TEST_F(SqliteKillTest, ADeadProcessIsPushedNothing) {
+  const auto engine = NewEngine();
+  auto options = Options(*engine);
+  options.name = kQueue;
+  options.lease = absl::Hours(1);
+  const auto queue = *Queue::Create(options);
+  const pid_t waits = Start(/*adds=*/false);
+  const auto waiting = [&] {
+    size_t workers = 0;
+    SnapshotOptions<std::string> details;
+    details.details = true;
+    const auto snapshot = queue->TakeSnapshotWith(details);
+    for (const auto& it : snapshot->clients) {
+      workers += it.waiting_workers;
+    }
+    return workers;
+  };
+  while (waiting() == 0) {
+  }
+  Kill(waits);
+  EXPECT_GT(waiting(), 0u) << "nobody has told the engine";
+  ASSERT_TRUE(Add(*queue, "x").ok());
+  EXPECT_EQ(**queue->TryAcquire(), "x");
+}
+
+// The figures that docs/shared-queue.md names.
+
+double MicrosOf(absl::Duration d) { return absl::ToDoubleMicroseconds(d); }
+
+// How long an item takes from the end of its Add() to the Get() of another
+// process that waits, and how long the Add() takes.
+void MeasureHandOver(const std::string& path) {
+  const auto a = *SqliteEngine::Create(path), b = *SqliteEngine::Create(path);
+  SharedQueueOptions<std::string> options;
+  options.name = "hand-over";
+  options.engine = a.get();
+  const auto from = *Queue::Create(options);
+  options.engine = b.get();
+  const auto to = *Queue::Create(options);
+  std::vector<double> adds, hand_overs;
+  for (int i = 0; i < 300; ++i) {
+    auto got = Async([&] {
+      const auto lease = to->Acquire();
+      return absl::Now();
+    });
+    absl::SleepFor(absl::Milliseconds(20));
+    const absl::Time begin = absl::Now();
+    EXPECT_TRUE(from->Add(absl::StrCat(i)));
+    const absl::Time added = absl::Now();
+    adds.push_back(MicrosOf(added - begin));
+    hand_overs.push_back(MicrosOf(got.get() - added));
+  }
+  const auto print = [](const char* what, std::vector<double>& micros) {
+    std::sort(micros.begin(), micros.end());
+    std::cout << "  " << what << ": median " << micros[micros.size() / 2]
+              << " us, 99 of 100 below " << micros[micros.size() * 99 / 100]
+              << " us\n";
+  };
+  print("an Add()", adds);
+  print("from then to the Get() in another process", hand_overs);
+}
+
+// What a process does whose worker waits.
+void MeasureRest(const std::string& path) {
+  const auto engine = *SqliteEngine::Create(path);
+  SharedQueueOptions<std::string> options;
+  options.name = "rest";
+  options.engine = engine.get();
+  const auto queue = *Queue::Create(options);
+  auto got = Async([&] { return queue->Get(); });
+  absl::SleepFor(absl::Seconds(1));
+  rusage before = {}, after = {};
+  getrusage(RUSAGE_SELF, &before);
+  constexpr int kSeconds = 8;
+  absl::SleepFor(absl::Seconds(kSeconds));
+  getrusage(RUSAGE_SELF, &after);
+  const auto cpu = [](const rusage& it) {
+    return absl::DurationFromTimeval(it.ru_utime) +
+           absl::DurationFromTimeval(it.ru_stime);
+  };
+  std::cout << "  at rest: " << (after.ru_nvcsw - before.ru_nvcsw) / kSeconds
+            << " times a second, "
+            << MicrosOf(cpu(after) - cpu(before)) / kSeconds
+            << " us of a processor a second\n";
+  queue->Add("x");
+  got.get();
+}
+
+// The items that so many workers of a process add, acquire and end a second.
+void MeasureRate(SharedQueueOptions<std::string> options, int workers) {
+  options.name = absl::StrCat("rate ", workers);
+  const auto queue = *Queue::Create(options);
+  std::atomic<int> items{0};
+  const absl::Time end = absl::Now() + absl::Seconds(4);
+  {
+    std::vector<Thread> threads;
+    for (int i = 0; i < workers; ++i) {
+      threads.emplace_back([&, i] {
+        for (int k = 0; absl::Now() < end; ++k) {
+          EXPECT_TRUE(queue->Add(absl::StrCat(i, " ", k)));
+          auto lease = queue->Acquire();
+          EXPECT_TRUE(lease->Done());
+          ++items;
+        }
+      });
+    }
+  }
+  std::cout << " " << items / 4;
+}
+
+void Measure() {
+  for (const char* place : {"/tmp", "/dev/shm"}) {
+    std::string folder = absl::StrCat(place, "/workqueue-XXXXXX");
+    if (mkdtemp(folder.data()) == nullptr) continue;
+    const std::string path = folder + "/queues.db";
+    std::cout << "SQLite in " << place << "\n";
+    MeasureHandOver(path);
+    MeasureRest(path);
+    const auto engine = *SqliteEngine::Create(path);
+    SharedQueueOptions<std::string> options;
+    options.engine = engine.get();
+    std::cout << "  items a second with 1, 8 and 64 workers:";
+    for (int workers : {1, 8, 64}) MeasureRate(options, workers);
+    std::cout << std::endl;
+    std::error_code error;
+    std::filesystem::remove_all(folder, error);
+  }
+  const auto server = RedisServer::Start();
+  if (!server.ok()) return;
+  SharedQueueOptions<std::string> options;
+  options.redis.address = (*server)->socket_path();
+  std::cout << "a server of Redis in /tmp\n"
+               "  items a second with 1, 8 and 64 workers:";
+  for (int workers : {1, 8, 64}) MeasureRate(options, workers);
+  std::cout << std::endl;
+}
+
+}  // namespace
+}  // namespace workqueue::sqlite_engine_test
+
+int main(int argc, char** argv) {
+  if (const auto worker = workqueue::KillWorker::FromArguments(argc, argv)) {
+    workqueue::RegisterSqlite();
+    return worker->Run();
+  }
+  testing::InitGoogleTest(&argc, argv);
+  for (int i = 1; i < argc; ++i) {
+    absl::string_view argument = argv[i];
+    if (argument == "--measure") {
+      workqueue::sqlite_engine_test::Measure();
+      return 0;
+    }
+    auto& flags = workqueue::sqlite_engine_test::TheFlags();
+    if (absl::ConsumePrefix(&argument, "--kills=")
+            ? absl::SimpleAtoi(argument, &flags.kills)
+            : absl::ConsumePrefix(&argument, "--seed=") &&
+                  absl::SimpleAtoi(argument, &flags.seed)) {
+      continue;
+    }
+    std::cerr << argv[i] << ": none of --kills=9, --seed=1, --measure\n";
+    return 2;
+  }
+  return RUN_ALL_TESTS();
+}

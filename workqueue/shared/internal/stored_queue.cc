@@ -1,0 +1,927 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/shared/internal/stored_queue.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "workqueue/shared/internal/engine.h"
+#include "workqueue/shared/internal/ordered_store.h"
+#include "workqueue/shared/internal/stored_groups.h"
+#include "workqueue/version.h"
+
+namespace workqueue::internal {
+namespace {
+
+// A client that has been silent for so many times its presence is forgotten.
+constexpr int64_t kPresences = 10;
+
+bool Adds(EngineOperation::Code code) {
+  return code == EngineOperation::kAdd || code == EngineOperation::kAddAfter ||
+         code == EngineOperation::kReschedule ||
+         code == EngineOperation::kAddRateLimited ||
+         code == EngineOperation::kUnpark;
+}
+
+int64_t ToNumber(absl::string_view text) {
+  int64_t number = 0;
+  return absl::SimpleAtoi(text, &number) ? number : kForever;
+}
+
+// Kind, weight and group, if an operation that adds tells them.
+std::vector<std::string> GroupParts(const std::string& text) {
+  if (text.empty()) return {};
+  return absl::StrSplit(text, absl::MaxSplits(' ', 2));
+}
+
+std::string ItemKey(absl::string_view item) {
+  return Packer("i").Rest(item).bytes();
+}
+
+std::string ClientKey(absl::string_view id) {
+  return Packer("c").Rest(id).bytes();
+}
+
+std::string TurnKey(int64_t turn) { return Packer("t").Ordered(turn).bytes(); }
+
+std::string Version() {
+  return absl::StrCat(WORKQUEUE_VERSION_MAJOR, ".", WORKQUEUE_VERSION_MINOR,
+                      ".", WORKQUEUE_VERSION_PATCH);
+}
+
+}  // namespace
+
+void EngineMessage::Deliver(EngineListener* listener) const {
+  switch (kind) {
+    case kPush:
+      return listener->OnPush(item, number);
+    case kDue:
+      return listener->OnDue(number);
+    case kShutDown:
+      return listener->OnShutDown(number);
+    case kChanged:
+      return listener->OnChanged();
+  }
+}
+
+std::string EngineMessage::Pack() const {
+  return Packer()
+      .Number(kind)
+      .Number(number)
+      .Number(item.token)
+      .Number(item.priority)
+      .Number(item.ticks_queued)
+      .Number(item.failures)
+      .Rest(item.item)
+      .bytes();
+}
+
+EngineMessage EngineMessage::Unpack(absl::string_view bytes) {
+  Unpacker from(bytes);
+  EngineMessage message;
+  message.kind = static_cast<Kind>(from.Number());
+  message.number = from.Number();
+  message.item.token = from.Number();
+  message.item.priority = from.Number();
+  message.item.ticks_queued = from.Number();
+  message.item.failures = from.Number();
+  message.item.item = from.Rest();
+  return message;
+}
+
+// The change is written when it ends.
+class StoredQueue::Change {
+ public:
+  Change(StoredQueue* queue, std::string item)
+      : queue_(*queue),
+        item_(std::move(item)),
+        was_(queue->Load(item_)),
+        entry_(was_) {}
+
+  ~Change() {
+    for (Set set : kSets) {
+      const std::string from = PlaceIn(set, item_, was_);
+      const std::string to = PlaceIn(set, item_, entry_);
+      if (from == to) continue;
+      queue_.SizeOf(set) += (to.empty() ? 0 : 1) - (from.empty() ? 0 : 1);
+      if (set == kDirty) continue;
+      if (!from.empty()) queue_.store_.Delete(from);
+      if (!to.empty()) queue_.store_.Put(to, "");
+    }
+    if (queue_.meta_.has_groups != 0) {
+      queue_.groups().Move(item_, queue_.WhereIs(was_), queue_.WhereIs(entry_));
+    }
+    queue_.Save(item_, entry_);
+  }
+
+  Change(const Change&) = delete;
+  Change& operator=(const Change&) = delete;
+
+  Entry& operator*() const { return entry_; }
+  Entry* operator->() const { return &entry_; }
+  const std::string& item() const { return item_; }
+
+ private:
+  StoredQueue& queue_;
+  const std::string item_;
+  const Entry was_;
+  mutable Entry entry_;
+};
+
+template <typename M, typename F>
+void StoredQueue::ForEachNumber(M& meta, F f) {
+  for (auto* number : {&meta.now,
+                       &meta.offset,
+                       &meta.run,
+                       &meta.grace,
+                       &meta.swept,
+                       &meta.sequence,
+                       &meta.front,
+                       &meta.token,
+                       &meta.turn,
+                       &meta.shut_down,
+                       &meta.shutdowns,
+                       &meta.born,
+                       &meta.due,
+                       &meta.drained,
+                       &meta.has_groups,
+                       &meta.groups.most,
+                       &meta.groups.most_retries,
+                       &meta.groups.last_turn,
+                       &meta.groups.retries_queued,
+                       &meta.groups.retries_in_process}) {
+    f(number);
+  }
+  for (auto& size : meta.sizes) f(&size);
+}
+
+void StoredQueue::LoadMeta() {
+  meta_ = Meta();
+  const std::optional<std::string> bytes = store_.Get("m");
+  if (!bytes) return;
+  Unpacker from(*bytes);
+  ForEachNumber(meta_, [&from](int64_t* number) { *number = from.Number(); });
+  meta_.limits = from.Rest();
+}
+
+void StoredQueue::SaveMeta() {
+  Packer to;
+  ForEachNumber(meta_, [&to](const int64_t* number) { to.Number(*number); });
+  store_.Put("m", to.Rest(meta_.limits).bytes());
+}
+
+auto StoredQueue::Load(absl::string_view item) -> Entry {
+  Entry e;
+  const std::optional<std::string> bytes = store_.Get(ItemKey(item));
+  if (!bytes) return e;
+  Unpacker from(*bytes);
+  e.state = static_cast<State>(from.Number());
+  for (int64_t* number :
+       {&e.priority, &e.sequence, &e.since, &e.token, &e.began, &e.expiry,
+        &e.due, &e.due_sequence, &e.due_priority, &e.failures, &e.first_failed,
+        &e.last_failed}) {
+    *number = from.Number();
+  }
+  e.parking = static_cast<Parking>(from.Number());
+  e.holder = from.Text();
+  e.error = from.Text();
+  e.group = from.Text();
+  e.weight = from.Number();
+  e.retry = from.Number() != 0;
+  e.due_retry = from.Number() != 0;
+  const int64_t in_process = from.Number();
+  if (in_process != 0) e.in_process = in_process == 2;
+  return e;
+}
+
+void StoredQueue::Save(absl::string_view item, const Entry& e) {
+  if (e.state == State::kIdle && e.failures == 0 && !e.Waits()) {
+    return store_.Delete(ItemKey(item));
+  }
+  Packer to;
+  to.Number(static_cast<int64_t>(e.state));
+  for (int64_t number : {e.priority, e.sequence, e.since, e.token, e.began,
+                         e.expiry, e.due, e.due_sequence, e.due_priority,
+                         e.failures, e.first_failed, e.last_failed}) {
+    to.Number(number);
+  }
+  to.Number(static_cast<int64_t>(e.parking))
+      .Text(e.holder)
+      .Text(e.error)
+      .Text(e.group)
+      .Number(e.weight)
+      .Number(e.retry ? 1 : 0)
+      .Number(e.due_retry ? 1 : 0)
+      .Number(e.in_process ? 1 + static_cast<int64_t>(*e.in_process) : 0);
+  store_.Put(ItemKey(item), to.bytes());
+}
+
+auto StoredQueue::LoadClient(absl::string_view id) -> std::optional<Client> {
+  const std::optional<std::string> bytes = store_.Get(ClientKey(id));
+  if (!bytes) return std::nullopt;
+  Unpacker from(*bytes);
+  Client client;
+  client.wanted = from.Number();
+  client.pushed = from.Number();
+  client.valid = from.Number();
+  client.seen = from.Number();
+  client.last_request = from.Number();
+  client.turn = from.Number();
+  client.name = from.Text();
+  client.version = from.Text();
+  return client;
+}
+
+void StoredQueue::SaveClient(absl::string_view id, const Client& client) {
+  store_.Put(ClientKey(id), Packer()
+                                .Number(client.wanted)
+                                .Number(client.pushed)
+                                .Number(client.valid)
+                                .Number(client.seen)
+                                .Number(client.last_request)
+                                .Number(client.turn)
+                                .Text(client.name)
+                                .Text(client.version)
+                                .bytes());
+}
+
+StoredGroups::Where StoredQueue::WhereIs(const Entry& e) const {
+  using Where = StoredGroups::Where;
+  if (meta_.has_groups != 0 && e.state == State::kQueued) {
+    return {Where::kQueued, e.group, e.retry, e.weight, e.priority, e.sequence};
+  }
+  if (e.in_process) return {Where::kInProcess, e.group, *e.in_process};
+  return {};
+}
+
+std::string StoredQueue::PlaceIn(Set set, absl::string_view item,
+                                 const Entry& e) {
+  const auto place = [&](bool is_there, int64_t first, int64_t second) {
+    if (!is_there) return std::string();
+    return Packer(std::string(1, set))
+        .Ordered(first)
+        .Ordered(second)
+        .Rest(item)
+        .bytes();
+  };
+  switch (set) {
+    case kReady:
+      return place(e.state == State::kQueued, -e.priority, e.sequence);
+    case kWaiting:
+      return place(e.Waits(), e.due, e.due_sequence);
+    case kLeases:
+      return place(e.IsProcessed(), e.expiry, 0);
+    case kFailing:
+      return place(e.failures > 0 && !e.IsParked(), -e.failures,
+                   e.first_failed);
+    case kParked:
+      return place(e.IsParked(), -e.last_failed, 0);
+    case kDirty:
+      return place(e.state == State::kDirty, 0, 0);
+  }
+  return "";
+}
+
+auto StoredQueue::FirstOf(Set set, absl::string_view after)
+    -> std::optional<Place> {
+  auto entry = store_.First(std::string(1, set), after);
+  if (!entry) return std::nullopt;
+  Unpacker from(absl::string_view(entry->key).substr(1));
+  Place place;
+  place.number = from.Ordered();
+  from.Ordered();
+  place.item = from.Rest();
+  place.key = std::move(entry->key);
+  return place;
+}
+
+int64_t& StoredQueue::SizeOf(Set set) {
+  return meta_.sizes[std::find(std::begin(kSets), std::end(kSets), set) -
+                     std::begin(kSets)];
+}
+
+void StoredQueue::Enqueue(Entry& e, int64_t sequence) {
+  e.state = State::kQueued;
+  e.token = 0;
+  e.in_process.reset();
+  e.sequence = sequence;
+}
+
+void StoredQueue::Forget(Entry& e) {
+  e.failures = 0;
+  e.error.clear();
+  e.parking = Parking::kNot;
+}
+
+bool StoredQueue::UnparkByAdd(Entry& e) {
+  if (e.parking == Parking::kUntilUnpark) return false;
+  if (e.IsParked()) Forget(e);
+  return true;
+}
+
+bool StoredQueue::Add(Entry& e, int64_t priority, bool retry) {
+  if (!UnparkByAdd(e)) return false;
+  if (e.state == State::kIdle || e.state == State::kProcessing) {
+    e.priority = priority;
+    e.retry = retry && meta_.has_groups != 0;
+    e.since = meta_.now;
+    if (e.state == State::kIdle) {
+      Enqueue(e, ++meta_.sequence);
+    } else {
+      e.state = State::kDirty;
+    }
+    return true;
+  }
+  // With groups it is the last item of another lane then.
+  const bool moves = priority > e.priority || (e.retry && !retry);
+  e.priority = std::max(e.priority, priority);
+  e.retry = e.retry && retry;
+  if (moves && meta_.has_groups != 0 && e.state == State::kQueued) {
+    e.sequence = ++meta_.sequence;
+  }
+  return false;
+}
+
+int64_t StoredQueue::AddNow(Entry& e, int64_t priority, bool retry) {
+  return Add(e, priority, retry) ? kNewItem : kTrue;
+}
+
+void StoredQueue::StopWaiting(Entry& e) {
+  e.due_sequence = 0;
+  e.due_priority = 0;
+}
+
+void StoredQueue::Wait(Entry& e, int64_t due, int64_t priority, bool retry,
+                       bool moves) {
+  if (e.Waits()) {
+    e.due_priority = std::max(e.due_priority, priority);
+    e.due_retry = e.due_retry && retry;
+    if (!moves && e.due <= due) return;
+  } else {
+    e.due_priority = priority;
+    e.due_retry = retry && meta_.has_groups != 0;
+  }
+  e.due = due;
+  e.due_sequence = ++meta_.sequence;
+}
+
+int64_t StoredQueue::RetryDelay(const Entry& e, int64_t least) const {
+  const std::vector<int64_t>* const delays = request_->retry_schedule;
+  if (delays == nullptr || delays->empty()) return least;
+  const size_t i =
+      std::min(static_cast<size_t>(e.failures), delays->size() - 1);
+  return std::max(least, (*delays)[i]);
+}
+
+void StoredQueue::CountFailure(Entry& e, const std::string& error) {
+  if (e.failures == 0) e.first_failed = meta_.now;
+  ++e.failures;
+  e.last_failed = meta_.now;
+  if (!error.empty()) e.error = error;
+}
+
+void StoredQueue::StopProcessing(Entry& e) {
+  e.state = State::kIdle;
+  e.token = 0;
+  e.in_process.reset();
+}
+
+// static
+std::optional<StoredQueue::Limits> StoredQueue::ParseLimits(
+    const std::string& text) {
+  // Priority, limits of failures, of the time and of parked items, whether it
+  // stays parked, and the error.
+  const std::vector<std::string> parts =
+      absl::StrSplit(text, absl::MaxSplits(' ', 5));
+  if (parts.size() != 6) return std::nullopt;
+  return Limits{ToNumber(parts[0]), ToNumber(parts[1]), ToNumber(parts[2]),
+                ToNumber(parts[3]), parts[4] == "1",    parts[5]};
+}
+
+bool StoredQueue::IsAtLimit(const Entry& e, const Limits& limits) {
+  return (e.failures >= limits.failures ||
+          meta_.now - e.first_failed >= limits.time) &&
+         SizeOf(kParked) < limits.parked;
+}
+
+void StoredQueue::Park(Entry& e, bool stays, bool added_again) {
+  if (added_again && !stays) {
+    Forget(e);  // That add puts it back.
+    Enqueue(e, ++meta_.sequence);
+  } else {
+    e.parking = stays ? Parking::kUntilUnpark : Parking::kUntilAdd;
+  }
+}
+
+void StoredQueue::Abandon(Entry& e, int64_t least, const std::string& error,
+                          bool fails) {
+  const int64_t delay = fails ? RetryDelay(e, least) : least;
+  const bool retry = e.state == State::kDirty
+                         ? e.retry
+                         : fails || e.in_process.value_or(false);
+  if (fails) CountFailure(e, error);
+  const bool in_time = meta_.now - e.expiry <= request_->lease / 2;
+  const std::optional<Limits> limits = ParseLimits(meta_.limits);
+  if (fails && in_time && limits.has_value() && IsAtLimit(e, *limits)) {
+    const bool added_again = e.state == State::kDirty;
+    StopProcessing(e);
+    Park(e, limits->stays, added_again);
+    return;
+  }
+  if (delay > 0 && meta_.shut_down != 0) {
+    e.in_process.reset();
+    e.token = -++meta_.token;
+    e.expiry = After(delay);
+    return;
+  }
+  StopProcessing(e);
+  if (delay > 0) {
+    Wait(e, After(delay), e.priority, retry, false);
+  } else {
+    Add(e, e.priority, retry);
+  }
+}
+
+void StoredQueue::AddAgain(Entry& e, int64_t delay, int64_t priority,
+                           bool retry, bool added_again) {
+  if (added_again) {
+    Enqueue(e, ++meta_.sequence);
+  } else if (meta_.shut_down == 0 && delay > 0) {
+    Wait(e, After(delay), priority, retry, false);
+  } else if (meta_.shut_down == 0) {
+    Add(e, priority, retry);
+  }
+}
+
+int64_t StoredQueue::Fail(Entry& e, const EngineOperation& operation) {
+  const std::optional<Limits> limits = ParseLimits(operation.text);
+  if (!limits.has_value()) return kFalse;
+  int64_t delay = RetryDelay(e, operation.y);
+  if (operation.z >= 0) delay = std::min(delay, operation.z);
+  const bool added_again = e.state == State::kDirty;
+  StopProcessing(e);
+  CountFailure(e, limits->error);
+  const int64_t failures = e.failures;
+  const bool parks = IsAtLimit(e, *limits);
+  if (parks) {
+    Park(e, limits->stays, added_again);
+  } else {
+    AddAgain(e, delay, limits->priority, /*retry=*/true, added_again);
+  }
+  return 2 * failures + (parks ? 1 : 0);
+}
+
+int64_t StoredQueue::ShutDown(bool at_once) {
+  meta_.shut_down = 1;
+  while (const auto first = FirstOf(kWaiting)) {
+    const Change e(this, first->item);
+    StopWaiting(*e);
+  }
+  if (at_once) ++meta_.shutdowns;
+  send_("", {EngineMessage::kShutDown, meta_.shutdowns});
+  return meta_.shutdowns;
+}
+
+int64_t StoredQueue::Oldest() {
+  int64_t since = meta_.now;
+  auto first = FirstOf(kReady);  // of each priority
+  while (first) {
+    since = std::min(since, Load(first->item).since);
+    const std::string next =
+        Packer(std::string(1, kReady)).Ordered(first->number + 1).bytes();
+    first = FirstOf(kReady, next);
+  }
+  return meta_.now - since;
+}
+
+int64_t StoredQueue::SetGroups(int64_t of_group, int64_t of_retries) {
+  if (meta_.has_groups == 0 && SizeOf(kReady) > 0) return kFalse;
+  meta_.has_groups = 1;
+  // A group that has more in process is held when its turn comes.
+  meta_.groups.most = of_group;
+  meta_.groups.most_retries = of_retries;
+  return kTrue;
+}
+
+bool StoredQueue::Classify(Entry& e, const std::string& text) const {
+  const std::vector<std::string> parts = GroupParts(text);
+  if (meta_.has_groups == 0 || parts.size() != 3) return false;
+  if (e.state != State::kQueued && !e.in_process) {
+    e.weight = ToNumber(parts[1]);
+    e.group = parts[2];
+  }
+  return parts[0] == "1";
+}
+
+int64_t StoredQueue::Do(const EngineOperation& operation) {
+  using Operation = EngineOperation;
+  const int64_t x = operation.x, y = operation.y, z = operation.z;
+  if (operation.code == Operation::kShutDown) {
+    return ShutDown(x == Operation::kAtOnce);
+  }
+  if (operation.code == Operation::kSetLimits) {
+    meta_.limits = operation.text;
+    return kTrue;
+  }
+  if (operation.code == Operation::kReopen) {
+    if (meta_.shut_down != 0) send_("", {EngineMessage::kChanged});
+    meta_.shut_down = 0;
+    return kTrue;
+  }
+  if (operation.code == Operation::kOldest) return Oldest();
+  if (operation.code == Operation::kSetGroups) return SetGroups(x, y);
+  if (operation.code == Operation::kRepair) {
+    if (meta_.has_groups != 0) groups().Repair();
+    return 0;  // Nothing else is ever out of line.
+  }
+  if (meta_.shut_down != 0 && Adds(operation.code) &&
+      operation.code != Operation::kAddRateLimited) {
+    return kFalse;
+  }
+  const Change change(this, operation.item);
+  Entry& e = *change;
+  const bool adds =
+      Adds(operation.code) && operation.code != Operation::kUnpark;
+  const bool retry = adds && Classify(e, operation.text);
+  const bool is_leased = x > 0 && e.token == x;  // if `x` is a token
+  switch (operation.code) {
+    case Operation::kAdd:
+      return AddNow(e, x, retry);
+    case Operation::kAddAfter:
+      if (x <= 0) return AddNow(e, y, retry);
+      Wait(e, After(x), y, retry, false);
+      return kTrue;
+    case Operation::kReschedule: {
+      const bool same = e.Waits() ? e.due_retry : retry;
+      if (x > 0) {
+        Wait(e, After(x), 0, same, true);
+        return kTrue;
+      }
+      StopWaiting(e);
+      return AddNow(e, 0, same);
+    }
+    case Operation::kCancelDelayed:
+      if (!e.Waits()) return kFalse;
+      StopWaiting(e);
+      return kTrue;
+    case Operation::kAddRateLimited: {
+      if (!UnparkByAdd(e)) return kTrue;
+      int64_t delay = RetryDelay(e, x);
+      if (z >= 0) delay = std::min(delay, z);
+      CountFailure(e, "");
+      if (meta_.shut_down != 0) return kFalse;
+      if (delay <= 0) return AddNow(e, y, /*retry=*/true);
+      Wait(e, After(delay), y, /*retry=*/true, false);
+      return kTrue;
+    }
+    case Operation::kForget:
+      if (e.failures == 0 || e.IsParked()) return kFalse;
+      Forget(e);
+      return kTrue;
+    case Operation::kNumRequeues:
+      return e.IsParked() ? 0 : e.failures;
+    case Operation::kDone:
+      if (!is_leased) return kFalse;
+      if (e.state == State::kDirty) {
+        Enqueue(e, ++meta_.sequence);
+      } else {
+        StopProcessing(e);
+      }
+      return kTrue;
+    case Operation::kGiveBack:
+      if (!is_leased) return kFalse;
+      e.retry = e.in_process.value_or(false) &&
+                (e.state == State::kProcessing || e.retry);
+      e.priority = e.state == State::kDirty ? std::max(e.priority, y) : y;
+      Enqueue(e, --meta_.front);
+      return kTrue;
+    case Operation::kFail:
+      return is_leased ? Fail(e, operation) : kFalse;
+    case Operation::kAbandon:
+      if (!is_leased) return kFalse;
+      Abandon(e, y, operation.text, z != 1);
+      return kTrue;
+    case Operation::kRequeue: {
+      if (!is_leased) return kFalse;
+      const bool added_again = e.state == State::kDirty;
+      StopProcessing(e);
+      AddAgain(e, y, z, /*retry=*/false, added_again);
+      return kTrue;
+    }
+    case Operation::kUnpark:
+      if (!e.IsParked()) return kFalse;
+      Forget(e);
+      Add(e, e.priority, /*retry=*/false);
+      return kTrue;
+    case Operation::kRenew:
+      if (!is_leased) return kFalse;
+      e.expiry = After(request_->lease);
+      return kTrue;
+    default:
+      return kFalse;
+  }
+}
+
+void StoredQueue::ForgetSilentClients() {
+  if (meta_.now <= meta_.swept + request_->presence / 3) return;
+  meta_.swept = meta_.now;
+  std::string after;
+  while (const auto entry = store_.First("c", after)) {
+    after = entry->key;
+    const std::string id = after.substr(1);
+    std::optional<Client> client = LoadClient(id);
+    if (!client || id == request_->client ||
+        meta_.now - client->valid <= kPresences * request_->presence) {
+      continue;
+    }
+    StopWaiting(&*client);
+    store_.Delete(after);
+  }
+}
+
+void StoredQueue::DoWhatIsDue(EngineReply* reply) {
+  int64_t left = most_due_;
+  const auto first_due = [&](Set set) {
+    std::optional<Place> first = FirstOf(set);
+    if (!first || first->number > meta_.now || left == 0) first.reset();
+    if (first) --left;
+    return first;
+  };
+  while (const auto first = first_due(kWaiting)) {
+    const Change e(this, first->item);
+    const int64_t priority = e->due_priority;
+    StopWaiting(*e);
+    if (Add(*e, priority, e->due_retry)) ++reply->came_due;
+  }
+  while (meta_.now >= meta_.grace) {
+    const auto first = first_due(kLeases);
+    if (!first) break;
+    const Change e(this, first->item);
+    if (e->token < 0) {
+      StopProcessing(*e);
+      Add(*e, e->priority, /*retry=*/true);
+    } else {
+      Abandon(*e, 0, "UNAVAILABLE: the lease expired", true);
+      ++reply->expired;
+    }
+  }
+}
+
+std::optional<std::string> StoredQueue::Next() {
+  if (meta_.has_groups != 0) return groups().Next();
+  const auto first = FirstOf(kReady);
+  if (!first) return std::nullopt;
+  return first->item;
+}
+
+bool StoredQueue::MayHaveNext() {
+  return meta_.has_groups != 0 ? groups().MayHaveNext() : SizeOf(kReady) > 0;
+}
+
+template <typename F>
+void StoredQueue::HandOut(int64_t n, const std::string& holder, F receive) {
+  for (; n > 0; --n) {
+    std::optional<std::string> next = Next();
+    if (!next) return;
+    const Change e(this, *std::move(next));
+    ++meta_.token;
+    if (!receive(HandedOut{e.item(), meta_.token, e->priority,
+                           meta_.now - e->since, e->failures})) {
+      return;
+    }
+    e->state = State::kProcessing;
+    e->token = meta_.token;
+    e->began = meta_.now;
+    e->expiry = After(request_->lease);
+    e->holder = holder;
+    if (meta_.has_groups != 0) e->in_process = e->retry;
+  }
+}
+
+std::optional<std::string> StoredQueue::FirstWaiter() {
+  const auto entry = store_.First("t");
+  if (!entry) return std::nullopt;
+  return entry->value;
+}
+
+void StoredQueue::StopWaiting(Client* client) {
+  if (client->turn != 0) store_.Delete(TurnKey(client->turn));
+  client->turn = 0;
+}
+
+void StoredQueue::WaitInTurn(const std::string& id, Client* client) {
+  client->turn = ++meta_.turn;
+  store_.Put(TurnKey(client->turn), id);
+}
+
+void StoredQueue::Push() {
+  // All that waits is served, until there are no more items.
+  while (MayHaveNext()) {
+    const std::optional<std::string> id = FirstWaiter();
+    if (!id || *id == request_->client) return;
+    Client client = LoadClient(*id).value_or(Client());
+    StopWaiting(&client);
+    bool listens = meta_.now < client.valid;
+    if (listens) {
+      HandOut(1, client.name, [&](const HandedOut& item) {
+        listens = send_(*id, {EngineMessage::kPush, meta_.now, item});
+        client.wanted -= listens ? 1 : 0;
+        client.pushed += listens ? 1 : 0;
+        return listens;
+      });
+    }
+    if (!listens) client.wanted = 0;
+    if (client.wanted > 0) WaitInTurn(*id, &client);
+    SaveClient(*id, client);
+  }
+}
+
+void StoredQueue::Tell(int64_t due) {
+  const bool drained =
+      meta_.shut_down != 0 && SizeOf(kReady) == 0 && SizeOf(kLeases) == 0;
+  if (drained && meta_.drained == 0) {
+    send_("", {EngineMessage::kChanged});
+  } else if (due < meta_.due) {
+    send_("", {EngineMessage::kDue, due - meta_.now});
+  }
+  meta_.drained = drained ? 1 : 0;
+  meta_.due = due;
+}
+
+std::optional<EngineReply> StoredQueue::Apply(const EngineRequest& request,
+                                              int64_t clock, int64_t run,
+                                              bool full) {
+  request_ = &request;
+  std::optional<Client> known = LoadClient(request.client);
+  const int64_t number = static_cast<int64_t>(request.number);
+  if (known && known->last_request >= number) return std::nullopt;
+  LoadMeta();
+  // The time does not go back.
+  clock = std::max(clock, request.now.value_or(clock));
+  meta_.offset = std::max(meta_.offset, meta_.now - clock);
+  meta_.now = clock + meta_.offset;
+  // Tokens grow although the data has been lost.
+  meta_.token = std::max(meta_.token, meta_.now - 1);
+  if (meta_.shutdowns < 0) meta_.shutdowns = meta_.now;
+  if (meta_.born == 0) meta_.born = meta_.now + 1;
+  // After a start nobody could renew a lease.
+  if (meta_.run != 0 && meta_.run != run && request.lease != kForever) {
+    meta_.grace = After(request.lease);
+  }
+  meta_.run = run;
+  ForgetSilentClients();
+  // After a loss of the data, the queue has groups again with the first add.
+  for (const EngineOperation& operation : request.operations) {
+    if (SizeOf(kReady) > 0 || !Adds(operation.code)) continue;
+    if (GroupParts(operation.text).size() == 3) meta_.has_groups = 1;
+  }
+  EngineReply reply;
+  DoWhatIsDue(&reply);
+  for (const EngineOperation& operation : request.operations) {
+    reply.results.push_back(full && Adds(operation.code) ? kMemoryFull
+                                                         : Do(operation));
+  }
+
+  // First to this client. Pushes that it has not received yet serve workers,
+  // too. A client that is not known has received all that it was sent.
+  const auto received = static_cast<int64_t>(request.received);
+  Client mine = known.value_or(Client());
+  if (mine.last_request == 0) mine.pushed = received;
+  mine.name = request.client_name;
+  mine.version = Version();
+  mine.seen = meta_.now;
+  mine.valid = After(request.presence);
+  mine.last_request = number;
+  auto wants = static_cast<int64_t>(request.waiting_workers);
+  if (wants > 0) {
+    wants = std::max<int64_t>(0, wants - (mine.pushed - received));
+  }
+  HandOut(wants + static_cast<int64_t>(request.take), mine.name,
+          [&reply](HandedOut item) {
+            reply.items.push_back(std::move(item));
+            return true;
+          });
+  mine.wanted =
+      std::max<int64_t>(0, wants - static_cast<int64_t>(reply.items.size()));
+  if (mine.wanted > 0 && mine.turn == 0) WaitInTurn(request.client, &mine);
+  if (mine.wanted == 0) StopWaiting(&mine);
+  SaveClient(request.client, mine);
+  Push();
+
+  const auto first_of = [this](Set set, int64_t from) {
+    const std::optional<Place> first = FirstOf(set);
+    return first ? std::max(first->number, from) : kForever;
+  };
+  const int64_t due = first_of(kWaiting, meta_.now);
+  const int64_t next =
+      std::min(due, first_of(kLeases, std::max(meta_.now, meta_.grace)));
+  Tell(due);
+  reply.now = meta_.now;
+  reply.next_event = next == kForever ? -1 : next - meta_.now;
+  reply.ready = SizeOf(kReady);
+  reply.waiting = SizeOf(kWaiting);
+  reply.processing = SizeOf(kLeases);
+  reply.failing = SizeOf(kFailing);
+  reply.parked = SizeOf(kParked);
+  reply.dirty = SizeOf(kDirty);
+  reply.shut_down = meta_.shut_down != 0;
+  reply.full = full;
+  reply.born = meta_.born;
+  reply.pushed = static_cast<uint64_t>(mine.pushed);
+  reply.pushes = static_cast<uint64_t>(mine.pushed + mine.wanted);
+  SaveMeta();
+  return reply;
+}
+
+EngineSnapshot StoredQueue::TakeSnapshot(const EngineSnapshotRequest& request,
+                                         int64_t clock) {
+  LoadMeta();
+  EngineSnapshot snapshot;
+  clock = std::max(clock, request.now.value_or(clock));
+  snapshot.now = std::max(meta_.now, clock + meta_.offset);
+  snapshot.shut_down = meta_.shut_down != 0;
+  const auto size_of = [this](Set set) {
+    return static_cast<size_t>(SizeOf(set));
+  };
+  snapshot.num_queued = size_of(kReady);
+  snapshot.num_processing = size_of(kLeases);
+  snapshot.num_waiting = size_of(kWaiting);
+  snapshot.num_failing = size_of(kFailing);
+  snapshot.num_parked = size_of(kParked);
+  // Lists those of the items that the request asks for.
+  using Item = EngineSnapshot::Item;
+  const auto list = [&](Set set, size_t max, std::vector<Item>* to, auto fill) {
+    const auto add = [&](const std::string& item, const Entry& e) {
+      Item& listed = to->emplace_back();
+      listed.item = item;
+      listed.failures = e.failures;
+      listed.last_error = e.error;
+      fill(e, &listed);
+    };
+    if (request.item) {
+      const Entry e = Load(*request.item);
+      if (!PlaceIn(set, *request.item, e).empty()) add(*request.item, e);
+      return;
+    }
+    std::string after;
+    while (to->size() < max) {
+      const auto place = FirstOf(set, after);
+      if (!place) return;
+      after = place->key;
+      add(place->item, Load(place->item));
+    }
+  };
+  list(kReady, request.max, &snapshot.queued, [](const Entry& e, Item* to) {
+    to->number = e.priority;
+    to->time = e.since;
+  });
+  list(kLeases, request.max == 0 ? 0 : size_of(kLeases), &snapshot.processing,
+       [](const Entry& e, Item* to) {
+         to->number = e.token;
+         to->time = e.began;
+         to->added_again = e.state == State::kDirty;
+         to->holder = e.holder;
+         to->expiry = e.expiry;
+       });
+  list(kWaiting, request.max, &snapshot.waiting, [](const Entry& e, Item* to) {
+    to->number = e.due_priority;
+    to->time = e.due;
+  });
+  if (!request.details) return snapshot;
+  if (meta_.has_groups != 0 && request.item) {
+    snapshot.bounds = groups().BoundsThatHold(WhereIs(Load(*request.item)));
+  } else if (meta_.has_groups != 0 && request.max > 0) {
+    snapshot.bounds = groups().Bounds();
+  }
+  for (Set set : {kFailing, kParked}) {
+    list(set, request.max,
+         set == kFailing ? &snapshot.failing : &snapshot.parked,
+         [](const Entry& e, Item* to) {
+           to->time = e.Waits() ? e.due : kForever;
+           to->first_failed = e.first_failed;
+           to->last_failed = e.last_failed;
+         });
+  }
+  std::string after;
+  while (const auto entry = store_.First("c", after)) {
+    after = entry->key;
+    const Client client = LoadClient(after.substr(1)).value_or(Client());
+    snapshot.clients.push_back({client.name, client.version,
+                                static_cast<size_t>(client.wanted), 0,
+                                client.seen});
+  }
+  return snapshot;
+}
+
+}  // namespace workqueue::internal

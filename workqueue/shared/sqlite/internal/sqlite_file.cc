@@ -1,0 +1,536 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/shared/sqlite/internal/sqlite_file.h"
+
+#include <sqlite3.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/memory/memory.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "workqueue/base/mutex_lock.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/shared/internal/ordered_store.h"
+#include "workqueue/shared/sqlite/internal/wake_file.h"
+
+namespace workqueue::internal {
+namespace {
+
+// What the file says that it is: "wkqu", and the version of the tables.
+constexpr int kApplication = 0x776b7175;
+constexpr int kVersion = 1;
+
+// How long a process waits for the end of another one's transaction before it
+// tries: a process that is killed tells nobody.
+constexpr absl::Duration kLongestWait = absl::Milliseconds(10);
+
+constexpr int kEveryThread = std::numeric_limits<int>::max();
+
+// How long a process lets another one go first that has waited.
+constexpr absl::Duration kWay = absl::Milliseconds(2);
+
+constexpr char kTables[] = R"sql(
+CREATE TABLE queue (id INTEGER PRIMARY KEY, name BLOB NOT NULL UNIQUE,
+                    layout BLOB NOT NULL);
+CREATE TABLE entry (queue INTEGER NOT NULL, key BLOB NOT NULL,
+                    value BLOB NOT NULL, PRIMARY KEY (queue, key)) WITHOUT ROWID;
+CREATE TABLE listener (id INTEGER PRIMARY KEY AUTOINCREMENT,
+                       queue INTEGER NOT NULL);
+CREATE TABLE message (id INTEGER PRIMARY KEY AUTOINCREMENT,
+                      listener INTEGER NOT NULL, body BLOB NOT NULL);
+CREATE INDEX message_of ON message (listener, id);
+)sql";
+
+// By Query.
+constexpr const char* kQueries[] = {
+    "BEGIN IMMEDIATE",
+    "BEGIN",
+    "COMMIT",
+    "ROLLBACK",
+    "PRAGMA user_version",
+    "SELECT value FROM entry WHERE queue = ?1 AND key = ?2",
+    "REPLACE INTO entry VALUES (?1, ?2, ?3)",
+    "DELETE FROM entry WHERE queue = ?1 AND key = ?2",
+    ("SELECT key, value FROM entry WHERE queue = ?1 AND key >= ?2 "
+     "ORDER BY key LIMIT 1"),
+    "SELECT id, layout FROM queue WHERE name = ?1",
+    "INSERT INTO queue (name, layout) VALUES (?1, ?2)",
+    "INSERT INTO listener (queue) VALUES (?1)",
+    "DELETE FROM listener WHERE id = ?1",
+    "SELECT id FROM listener WHERE queue = ?1",
+    "INSERT INTO message (listener, body) VALUES (?1, ?2)",
+    "SELECT id, body FROM message WHERE listener = ?1 AND id > ?2 ORDER BY id",
+    "DELETE FROM message WHERE listener = ?1 AND id <= ?2",
+};
+
+absl::Time Now() { return Clock::GetRealClock()->TimeNow(); }
+
+bool IsBusy(int code) {
+  return (code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_LOCKED;
+}
+
+}  // namespace
+
+enum SqliteFile::Query : int {
+  kBegin,
+  kBeginReading,
+  kCommit,
+  kRollBack,
+  kReadVersion,
+  kGet,
+  kPut,
+  kDelete,
+  kFrom,
+  kFindQueue,
+  kAddQueue,
+  kAddListener,
+  kRemoveListener,
+  kListeners,
+  kAddMessage,
+  kMessages,
+  kRemoveMessages,
+};
+
+// A query's run. Its results are those of the row that `Step()` has come to.
+class SqliteFile::Row {
+ public:
+  Row(SqliteFile* file, Query query)
+      : file_(*file),
+        statement_(file->statements_[static_cast<size_t>(query)]) {}
+  ~Row() {
+    sqlite3_reset(statement_);
+    sqlite3_clear_bindings(statement_);
+  }
+
+  Row(const Row&) = delete;
+  Row& operator=(const Row&) = delete;
+
+  Row& Bind(int64_t number) {
+    sqlite3_bind_int64(statement_, ++bound_, number);
+    return *this;
+  }
+  // A null pointer would be no text, but NULL.
+  Row& Bind(absl::string_view bytes) {
+    sqlite3_bind_blob64(statement_, ++bound_, bytes.empty() ? "" : bytes.data(),
+                        bytes.size(), SQLITE_TRANSIENT);
+    return *this;
+  }
+
+  // Returns whether there is a row, or the next one.
+  bool Step() {
+    if (!file_.error_.ok()) return false;
+    const int code = sqlite3_step(statement_);
+    if (code != SQLITE_ROW && code != SQLITE_DONE) file_.Fail(code);
+    return code == SQLITE_ROW;
+  }
+
+  int64_t Number(int column) const {
+    return sqlite3_column_int64(statement_, column);
+  }
+  std::string Bytes(int column) const {
+    const void* const bytes = sqlite3_column_blob(statement_, column);
+    const int size = sqlite3_column_bytes(statement_, column);
+    return bytes == nullptr ? ""
+                            : std::string(static_cast<const char*>(bytes),
+                                          static_cast<size_t>(size));
+  }
+
+ private:
+  SqliteFile& file_;
+  sqlite3_stmt* const statement_;
+  int bound_ = 0;
+};
+
+absl::Status SqliteFile::StatusOf(int code) const {
+  const std::string what =
+      absl::StrCat("the file \"", path_, "\": ", sqlite3_errstr(code));
+  switch (code & 0xff) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return absl::UnavailableError(
+          absl::StrCat(what, ": another process is writing for too long"));
+    case SQLITE_FULL:
+      return absl::ResourceExhaustedError(what);
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+      return absl::DataLossError(
+          absl::StrCat(what, "; nothing is changed: restore it from a copy"));
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+    case SQLITE_AUTH:
+      return absl::PermissionDeniedError(absl::StrCat(
+          what,
+          "; the process must be able to write to the file, to those "
+          "beside it, and to their folder"));
+    case SQLITE_CANTOPEN:
+      return absl::NotFoundError(absl::StrCat(
+          what,
+          "; the folder must exist, and be one that the process can "
+          "write to"));
+    default:
+      return absl::UnavailableError(
+          absl::StrCat(what, " (", sqlite3_extended_errcode(connection_), ")"));
+  }
+}
+
+void SqliteFile::Fail(int code) {
+  if (!error_.ok()) return;
+  error_ = StatusOf(code);
+  is_busy_ = IsBusy(code);
+}
+
+absl::StatusOr<std::unique_ptr<SqliteFile>> SqliteFile::Open(
+    const std::string& path, absl::Time deadline) {
+  auto file = absl::WrapUnique(new SqliteFile(path));
+  const absl::Status status = file->Connect(deadline);
+  if (!status.ok()) return status;
+  return file;
+}
+
+SqliteFile::~SqliteFile() {
+  for (sqlite3_stmt* it : statements_) sqlite3_finalize(it);
+  sqlite3_close(connection_);
+}
+
+absl::Status SqliteFile::Execute(const std::string& sql) {
+  const int code =
+      sqlite3_exec(connection_, sql.c_str(), nullptr, nullptr, nullptr);
+  return code == SQLITE_OK ? absl::OkStatus() : StatusOf(code);
+}
+
+absl::Status SqliteFile::Connect(absl::Time deadline) {
+  int code = sqlite3_open_v2(
+      path_.c_str(), &connection_,
+      SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+      nullptr);
+  if (code != SQLITE_OK) return StatusOf(code);
+  sqlite3_extended_result_codes(connection_, 1);
+  // Another process may be making the tables, or repair the log of one that
+  // was killed.
+  absl::Status status;
+  while (true) {
+    status = MakeTables();
+    if (status.ok()) status = Prepare();
+    if (!absl::IsUnavailable(status) || Now() >= deadline) break;
+    Clock::GetRealClock()->Sleep(kLongestWait);
+  }
+  // A commit is on the disk when it returns, also after a power cut.
+  status.Update(Execute("PRAGMA synchronous = FULL"));
+  status.Update(Execute("PRAGMA fullfsync = 1"));
+  if (!status.ok()) return status;
+  struct stat about = {};
+  if (stat(path_.c_str(), &about) != 0) return StatusOf(SQLITE_CANTOPEN);
+  auto wake_file = WakeFile::Open(path_ + "-wake", about.st_mode & 0777);
+  if (!wake_file.ok()) return wake_file.status();
+  wake_file_ = *std::move(wake_file);
+  return absl::OkStatus();
+}
+
+absl::Status SqliteFile::Prepare() {
+  while (statements_.size() < std::size(kQueries)) {
+    sqlite3_stmt* statement = nullptr;
+    const int code = sqlite3_prepare_v3(
+        connection_, kQueries[statements_.size()], /*nByte=*/-1,
+        SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
+    if (code != SQLITE_OK) return StatusOf(code);
+    statements_.push_back(statement);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SqliteFile::MakeTables() {
+  const auto read = [&](const char* sql, std::string* text) {
+    sqlite3_stmt* statement = nullptr;
+    int code = sqlite3_prepare_v2(connection_, sql, -1, &statement, nullptr);
+    if (code == SQLITE_OK) code = sqlite3_step(statement);
+    if (code == SQLITE_ROW) {
+      *text = reinterpret_cast<const char*>(sqlite3_column_text(statement, 0));
+    }
+    sqlite3_finalize(statement);
+    return code == SQLITE_ROW ? absl::OkStatus() : StatusOf(code);
+  };
+  const auto refuse = [this](absl::string_view why) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the file \"", path_, "\" ", why));
+  };
+  // Whether the file has anything, whose it is, and of which version.
+  std::string objects, application, version, mode;
+  // Sees first whose file it is: another one stays as it is.
+  for (const bool changes : {false, true}) {
+    absl::Status status = absl::OkStatus();
+    if (changes) {
+      status = Execute("PRAGMA journal_mode = WAL");
+      if (status.ok()) status = read("PRAGMA journal_mode", &mode);
+      if (status.ok() && mode != "wal") {
+        status = refuse(
+            "is where SQLite can have no write-ahead log; it must be on a disk "
+            "of this machine");
+      }
+    }
+    if (status.ok()) {
+      status = Execute(changes ? "BEGIN IMMEDIATE" : "BEGIN");
+    }
+    if (!status.ok()) return status;
+    status = read("SELECT count(*) FROM sqlite_master", &objects);
+    status.Update(read("PRAGMA application_id", &application));
+    status.Update(read("PRAGMA user_version", &version));
+    if (status.ok() && objects == "0" && application == "0" && version == "0") {
+      if (changes) {
+        status = Execute(
+            absl::StrCat(kTables, "PRAGMA application_id = ", kApplication,
+                         "; PRAGMA user_version = ", kVersion, ";"));
+      }
+    } else if (status.ok() && application != absl::StrCat(kApplication)) {
+      status = refuse(
+          "is a database of something else; name a file that is not there");
+    } else if (status.ok() && version != absl::StrCat(kVersion)) {
+      status = refuse(absl::StrCat("has the version ", version,
+                                   " of the tables, and this library the "
+                                   "version ",
+                                   kVersion));
+    }
+    if (status.ok()) status = Execute("COMMIT");
+    if (!status.ok()) {
+      sqlite3_exec(connection_, "ROLLBACK", nullptr, nullptr, nullptr);
+      return status;
+    }
+  }
+  return absl::OkStatus();
+}
+
+bool SqliteFile::Job::IsOver() const {
+  return Now() >= deadline || (interrupted != nullptr && *interrupted);
+}
+
+void SqliteFile::Interrupted() { MutexLock lock(&mu_); }
+
+absl::Status SqliteFile::Run(absl::Time deadline, const Body& body, bool writes,
+                             const std::atomic<bool>* interrupted) {
+  Job job = {body, writes, deadline, interrupted};
+  std::vector<Job*> jobs;
+  {
+    MutexLock lock(&mu_);
+    jobs_.push_back(&job);
+    const auto may_go_on = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      return job.done || !busy_ ||
+             (!job.taken && interrupted != nullptr && *interrupted);
+    };
+    Clock::GetRealClock()->AwaitWithDeadline(&mu_, absl::Condition(&may_go_on),
+                                             deadline);
+    const auto is_done = [&job] { return job.done; };
+    if (job.taken) mu_.Await(absl::Condition(&is_done));
+    if (job.done) return job.status;
+    if (busy_) {
+      jobs_.erase(std::find(jobs_.begin(), jobs_.end(), &job));
+      return absl::UnavailableError(absl::StrCat(
+          "the file \"", path_, "\": earlier calls are in progress"));
+    }
+    busy_ = true;
+    jobs.assign(jobs_.begin(), jobs_.end());
+    jobs_.clear();
+    for (Job* it : jobs) it->taken = true;
+  }
+  RunTogether(jobs);
+  MutexLock lock(&mu_);
+  busy_ = false;
+  for (Job* it : jobs) it->done = true;
+  return job.status;
+}
+
+void SqliteFile::RunTogether(const std::vector<Job*>& jobs) {
+  const bool writes = std::any_of(jobs.begin(), jobs.end(),
+                                  [](const Job* it) { return it->writes; });
+  absl::Status status = TryTogether(jobs, writes, /*full=*/false);
+  if (status.ok()) return;
+  // Each for itself: one that only adds must not fail the others.
+  for (Job* it : jobs) {
+    if (absl::IsResourceExhausted(status)) {
+      it->status = TryTogether({it}, it->writes, /*full=*/it->writes);
+    } else if (absl::IsUnavailable(status) && jobs.size() > 1 &&
+               !it->IsOver()) {
+      it->status = TryTogether({it}, it->writes, /*full=*/false);
+    } else {
+      it->status = status;
+    }
+  }
+}
+
+absl::Status SqliteFile::TryTogether(const std::vector<Job*>& jobs, bool writes,
+                                     bool full) {
+  const auto is_over = [](const Job* it) { return it->IsOver(); };
+  if (gives_way_since_) {
+    wake_file_->Await(WakeFile::kCommits, *gives_way_since_, kWay);
+    gives_way_since_.reset();
+  }
+  absl::Status status;
+  while (true) {
+    const uint32_t seen = wake_file_->Read(WakeFile::kCommits);
+    status = TryOnce(jobs, writes, full);
+    if (!is_busy_ || std::any_of(jobs.begin(), jobs.end(), is_over)) break;
+    wake_file_->Await(WakeFile::kCommits, seen, kLongestWait);
+  }
+  if (!writes || is_busy_) return status;
+  const uint32_t seen = wake_file_->Read(WakeFile::kCommits) + 1;
+  if (wake_file_->Change(WakeFile::kCommits, 1) > 0) gives_way_since_ = seen;
+  if (status.ok() && has_messages_) {
+    wake_file_->Change(WakeFile::kMessages, kEveryThread);
+  }
+  return status;
+}
+
+absl::Status SqliteFile::TryOnce(const std::vector<Job*>& jobs, bool writes,
+                                 bool full) {
+  has_messages_ = false;
+  is_busy_ = false;
+  error_ = absl::OkStatus();
+  Row(this, writes ? kBegin : kBeginReading).Step();
+  absl::Status status = CheckFile();
+  Tables tables(this);
+  for (Job* it : jobs) {
+    if (status.ok()) it->status = it->body(tables, full);
+  }
+  if (status.ok()) status = Commit();
+  if (!status.ok()) RollBack();
+  return status;
+}
+
+absl::Status SqliteFile::CheckFile() {
+  if (!error_.ok()) return error_;
+  // What nobody finds under its name any more must take nothing.
+  int has_moved = 0;
+  sqlite3_file_control(connection_, "main", SQLITE_FCNTL_HAS_MOVED, &has_moved);
+  if (has_moved != 0) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the file \"", path_,
+                     "\" has been moved or replaced; put it back, or "
+                     "start the process again"));
+  }
+  Row row(this, kReadVersion);
+  if (row.Step() && row.Number(0) != kVersion) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the file \"", path_, "\" has the version ", row.Number(0),
+        " of the tables by now, and this library the version ", kVersion));
+  }
+  return error_;
+}
+
+absl::Status SqliteFile::Commit() {
+  if (!error_.ok()) return error_;
+  Row(this, kCommit).Step();
+  // What is on the disk then is not known.
+  if (absl::IsUnavailable(error_) && !is_busy_) {
+    return absl::UnknownError(error_.message());
+  }
+  return error_;
+}
+
+void SqliteFile::RollBack() {
+  // SQLite may have done that already.
+  if (sqlite3_get_autocommit(connection_) != 0) return;
+  error_ = absl::OkStatus();
+  Row(this, kRollBack).Step();
+}
+
+// The entries of a queue.
+class SqliteFile::Tables::Store final : public OrderedStore {
+ public:
+  Store(SqliteFile* file, int64_t queue) : file_(file), queue_(queue) {}
+
+  std::optional<std::string> Get(absl::string_view key) override {
+    Row row(file_, kGet);
+    if (!row.Bind(queue_).Bind(key).Step()) return std::nullopt;
+    return row.Bytes(0);
+  }
+  void Put(absl::string_view key, absl::string_view value) override {
+    Row(file_, kPut).Bind(queue_).Bind(key).Bind(value).Step();
+  }
+  void Delete(absl::string_view key) override {
+    Row(file_, kDelete).Bind(queue_).Bind(key).Step();
+  }
+  std::optional<Entry> From(absl::string_view key) override {
+    Row row(file_, kFrom);
+    if (!row.Bind(queue_).Bind(key).Step()) return std::nullopt;
+    return Entry{row.Bytes(0), row.Bytes(1)};
+  }
+
+ private:
+  SqliteFile* const file_;
+  const int64_t queue_;
+};
+
+std::unique_ptr<OrderedStore> SqliteFile::Tables::StoreOf(int64_t queue) {
+  return std::make_unique<Store>(&file_, queue);
+}
+
+absl::StatusOr<int64_t> SqliteFile::Tables::FindQueue(
+    absl::string_view name, const std::string& layout) {
+  {
+    Row row(&file_, kFindQueue);
+    if (row.Bind(name).Step()) {
+      const std::string found = row.Bytes(1);
+      if (found == layout) return row.Number(0);
+      return absl::FailedPreconditionError(absl::StrCat(
+          "the layout of the queue \"", name, "\" in the file \"", file_.path_,
+          "\" is ", found, ", and this client's is ", layout));
+    }
+  }
+  Row(&file_, kAddQueue).Bind(name).Bind(layout).Step();
+  if (!file_.error_.ok()) return file_.error_;
+  return sqlite3_last_insert_rowid(file_.connection_);
+}
+
+int64_t SqliteFile::Tables::AddListener(int64_t queue) {
+  Row(&file_, kAddListener).Bind(queue).Step();
+  return sqlite3_last_insert_rowid(file_.connection_);
+}
+
+void SqliteFile::Tables::RemoveListener(int64_t listener) {
+  Row(&file_, kRemoveListener).Bind(listener).Step();
+  RemoveMessages(listener, std::numeric_limits<int64_t>::max());
+}
+
+std::vector<int64_t> SqliteFile::Tables::ListenersOf(int64_t queue) {
+  std::vector<int64_t> listeners;
+  Row row(&file_, kListeners);
+  row.Bind(queue);
+  while (row.Step()) listeners.push_back(row.Number(0));
+  return listeners;
+}
+
+void SqliteFile::Tables::AddMessage(int64_t listener, absl::string_view body) {
+  Row(&file_, kAddMessage).Bind(listener).Bind(body).Step();
+  Notify();
+}
+
+auto SqliteFile::Tables::MessagesOf(int64_t listener, int64_t after)
+    -> std::vector<Message> {
+  std::vector<Message> messages;
+  Row row(&file_, kMessages);
+  row.Bind(listener).Bind(after);
+  while (row.Step()) messages.push_back({row.Number(0), row.Bytes(1)});
+  return messages;
+}
+
+void SqliteFile::Tables::RemoveMessages(int64_t listener, int64_t until) {
+  Row(&file_, kRemoveMessages).Bind(listener).Bind(until).Step();
+}
+
+}  // namespace workqueue::internal

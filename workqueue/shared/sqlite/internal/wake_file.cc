@@ -1,0 +1,109 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/shared/sqlite/internal/wake_file.h"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/memory/memory.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+
+namespace workqueue::internal {
+namespace {
+
+constexpr size_t kSize = 4096;
+
+static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t),
+              "the words are those of other processes, too");
+
+// A lock of the byte of a number, which no other part of the program releases
+// by closing the file.
+struct flock LockOf(int64_t number, bool locks) {
+  struct flock lock = {};
+  lock.l_type = static_cast<int16_t>(locks ? F_WRLCK : F_UNLCK);
+  lock.l_whence = SEEK_SET;
+  lock.l_start = static_cast<off_t>(number);
+  lock.l_len = 1;
+  return lock;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<WakeFile>> WakeFile::Open(
+    const std::string& path, mode_t mode) {
+  const auto error = [&path](const char* call) {
+    return absl::ErrnoToStatus(errno, absl::StrCat(call, " ", path));
+  };
+  const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, mode);
+  if (file < 0) return error("open");
+  // Who may use the database may use this, whatever the creator's umask is.
+  if (fchmod(file, mode) != 0) {
+    // It is another user's, who has done so.
+  }
+  struct stat about = {};
+  void* mapped = MAP_FAILED;
+  // Several processes may make the file longer at the same time.
+  if (fstat(file, &about) == 0 && (about.st_size >= static_cast<off_t>(kSize) ||
+                                   ftruncate(file, kSize) == 0)) {
+    mapped = mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  }
+  if (mapped == MAP_FAILED) {
+    const absl::Status status = error("map");
+    close(file);
+    return status;
+  }
+  return absl::WrapUnique(
+      new WakeFile(file, static_cast<std::atomic<uint32_t>*>(mapped)));
+}
+
+WakeFile::~WakeFile() {
+  munmap(words_, kSize);
+  close(file_);
+}
+
+int64_t WakeFile::Change(Word word, int threads) {
+  ++words_[word];
+  return syscall(SYS_futex, &words_[word], FUTEX_WAKE, threads, nullptr,
+                 nullptr, 0);
+}
+
+void WakeFile::Await(Word word, uint32_t seen, absl::Duration timeout) const {
+  const timespec time =
+      absl::ToTimespec(std::max(timeout, absl::ZeroDuration()));
+  syscall(SYS_futex, &words_[word], FUTEX_WAIT, seen, &time, nullptr, 0);
+}
+
+bool WakeFile::Lock(int64_t number, bool locks) const {
+  struct flock lock = LockOf(number, locks);
+  return fcntl(file_, F_OFD_SETLK, &lock) == 0;
+}
+
+bool WakeFile::Occupy(int64_t number) const { return Lock(number, true); }
+
+void WakeFile::Vacate(int64_t number) const { Lock(number, false); }
+
+bool WakeFile::IsOccupied(int64_t number) const {
+  struct flock lock = LockOf(number, true);
+  // If it cannot be known, a process that waits must get its items.
+  return fcntl(file_, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
+}
+
+}  // namespace workqueue::internal

@@ -1,0 +1,105 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef WORKQUEUE_SHARED_SQLITE_SQLITE_ENGINE_H_
+#define WORKQUEUE_SHARED_SQLITE_SQLITE_ENGINE_H_
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/leader_election/election.h"
+#include "workqueue/shared/internal/engine.h"
+
+namespace workqueue {
+
+// RegisterSqlite()
+//
+// From now on the address "sqlite:PATH" names a file of SQLite in the place of
+// a server, for each `SharedQueue` and `LeaderElector` of this program: what
+// follows the scheme is the path, as it is. All that name the same path share
+// a `SqliteEngine`. Idempotent and thread-safe.
+//
+// Example:
+//
+//     workqueue::RegisterSqlite();
+//     workqueue::SharedQueueOptions<std::string> options;
+//     options.name = "orders";
+//     options.redis.address = "sqlite:/var/lib/orders.db";
+//     auto queue = workqueue::SharedQueue<std::string>::Create(options);
+void RegisterSqlite();
+
+// SqliteEngine
+//
+// Shared queues and elections in a file, by SQLite, without a server. The
+// processes of one machine share them, and what waits survives a restart. The
+// queues keep the promises of docs/shared-queue.md, with the file in the place
+// of the server: what was acknowledged is on the disk.
+//
+// Give it to `SharedQueueOptions::engine` and `LeaderElectorOptions::engine`,
+// or only its address; see `RegisterSqlite()`. Its time is that of the
+// machine's wall clock, but does not go back. Calls block while the disk is
+// synced, and while another process writes: `call_timeout` bounds only the
+// latter. One connection and one thread serve all queues and electors of an
+// engine.
+//
+// The file must be on a disk of this machine, in a folder that the processes
+// can write to: beside it are PATH-wal and PATH-shm, which belong to it, and
+// PATH-wake, by which the processes wake each other. Do not remove any of them
+// while a process uses them, and copy the file by SQLite's own means. A process
+// that has forked must not use an engine that it had before.
+//
+// Needs Linux. Thread-safe. May be destroyed before the queues and electors.
+class SqliteEngine final : public internal::EngineSource,
+                           public internal::ElectionSource {
+ public:
+  // Opens the file, and makes it if it is not there. `path` may begin with
+  // "sqlite:". A `clock` that is not null, for tests, is the engine's time in
+  // the place of the machine's. It is not owned, and must outlive the engine,
+  // the queues and the electors.
+  //
+  // Blocks while another process makes the file, for five seconds at most.
+  // Errors:
+  //   * `kInvalidArgument`: the path is empty,
+  //   * `kNotFound`: there is no such folder, or none that can be written to,
+  //   * `kPermissionDenied`: the file cannot be written to,
+  //   * `kDataLoss`: it is damaged, or no database,
+  //   * `kFailedPrecondition`: it is the database of something else, of another
+  //     version of this library, or not on a disk of this machine,
+  //   * `kUnavailable`: another process did not let it go, or the disk fails.
+  static absl::StatusOr<std::unique_ptr<SqliteEngine>> Create(
+      absl::string_view path, Clock* clock = nullptr);
+  ~SqliteEngine() override;
+
+  SqliteEngine(const SqliteEngine&) = delete;
+  SqliteEngine& operator=(const SqliteEngine&) = delete;
+
+ private:
+  class State;
+  class Client;
+  class ElectionClient;
+
+  friend void RegisterSqlite();
+
+  explicit SqliteEngine(std::shared_ptr<State> state);
+
+  // The same as `Create()`, but shared by all who name that path.
+  template <typename Source>
+  static absl::StatusOr<std::shared_ptr<Source>> OpenShared(
+      const std::string& address);
+
+  std::unique_ptr<internal::Engine> NewEngine(
+      const std::string& name, size_t partitions,
+      const std::string& client_name) override;
+  std::unique_ptr<internal::Election> NewElection(
+      const internal::ElectionOptions& options) override;
+
+  const std::shared_ptr<State> state_;
+};
+
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_SHARED_SQLITE_SQLITE_ENGINE_H_
