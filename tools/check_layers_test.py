@@ -178,7 +178,8 @@ class CheckLayersTest(unittest.TestCase):
             self.assertEqual(self.errors({path: line}),
                              ["%s:1: %s: lock with mutex_lock.h" % (path, name)])
             self.assertEqual(self.errors({"test/x.cc": line}), [])
-        for line in ("MutexLock lock(&mu_);", "// until mu_.Unlock()"):
+        for line in ("MutexLock lock(&mu_);", "// until mu_.Unlock()",
+                     "std::shared_ptr<State> state = known.lock();"):
             self.assertEqual(self.errors({path: line + "\n"}), [])
 
     def test_the_script_prints_each_error_and_fails(self):

@@ -309,9 +309,8 @@ bool Scheduler::NextTask(Worker& worker, bool begin, absl::Time* wake_at) {
       ended->function) {
     done = std::exchange(ended->function, nullptr);
     // A call that waits for the end of the run waits for this, too.
-    mu_.Unlock();
+    internal::MutexUnlock unlock(&mu_);
     done = nullptr;
-    mu_.Lock();
   }
   const absl::Time now = clock_->TimeNow();
   waiters_.EndWait(&worker.waiter);

@@ -473,11 +473,10 @@ void AsyncWorkers::Close() {
     if (acquires_later_) acquiring_ = false;
     // This thread may be the one that runs the loop.
     while (acquiring_ && loop_executor_ != nullptr) {
-      mu_.Unlock();
+      MutexUnlock unlock(&mu_);
       if (!loop_executor_->RunNext()) {
         Clock::GetRealClock()->Sleep(absl::Milliseconds(1));
       }
-      mu_.Lock();
     }
     if (acquiring_ && on_driven_loop_ && core_->IsOnDrivenLoop()) {
       Fatal(absl::StrCat(

@@ -339,9 +339,10 @@ void SqliteEngine::State::Deliver() {
       delivering_ = found->second;
       delivering_->set_received(message.id);
       EngineListener* const listener = delivering_->listener();
-      mu_.Unlock();
-      EngineMessage::Unpack(message.body).Deliver(listener);
-      mu_.Lock();
+      {
+        internal::MutexUnlock unlock(&mu_);
+        EngineMessage::Unpack(message.body).Deliver(listener);
+      }
       delivering_ = nullptr;
     }
   }
