@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
@@ -66,12 +67,17 @@ class LoopExecutor final : public Executor, private WaitingLoop::Client {
  private:
   absl::Time Run(absl::Time now) override;
 
+  // Runs the next task, and returns the number of tasks that were behind it.
+  std::optional<size_t> RunNextAndCount(bool in_run);
+
   internal::ErrorLog errors_;
   const std::shared_ptr<WaitingLoop> loop_;
 
   absl::Mutex mu_;
   internal::Fifo<absl::AnyInvocable<void() &&>> tasks_ ABSL_GUARDED_BY(mu_);
   size_t num_tasks_ ABSL_GUARDED_BY(mu_) = 0;
+  // Whether Run() will look for further tasks, so that nobody need wake it.
+  bool runs_ ABSL_GUARDED_BY(mu_) = false;
 };
 
 }  // namespace workqueue

@@ -151,14 +151,15 @@ inline EndRun(client, next) {
 inline LoopUntilStopped() {
   byte at, next, client;
   atomic { BeginRuns() }
+  at = now;
   do
   ::
-    at = now;
     atomic { BeginRun(at, client, next) }
     if
     :: client != NOBODY ->
       Run(client, at, next);
-      atomic { EndRun(client, next); at = 0; next = 0 }
+      // With the next BeginRun(), this is one critical section in the code.
+      atomic { EndRun(client, next); next = 0 }
     :: else ->
       at = 0;
 #ifdef BROKEN_SLEEPS_UNTOLD
@@ -179,6 +180,7 @@ inline LoopUntilStopped() {
 #endif
       ParkUntil(0, next);
       atomic { BeginRuns() }
+      at = now
     fi
   od;
   loop_ended = true

@@ -105,7 +105,8 @@ absl::StatusOr<bool> QueueState::AwaitDrained(int64_t drain,
   const auto over = [this, idle, drain]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     return idle() || drain_ends_ != drain;
   };
-  if (timeout > absl::ZeroDuration() && !over() && BlocksLoop()) {
+  // In this order: only a loop's thread asks twice whether the queue is idle.
+  if (timeout > absl::ZeroDuration() && BlocksLoop() && !over()) {
     --blocked_;
     return WouldBlockLoopError();
   }

@@ -140,17 +140,19 @@ absl::Time WaitingLoop::RunClients() {
     wake_time_.Clear();
     if (alarm_ != nullptr) alarm_->Set(absl::InfinitePast(), runner_);
   }
+  // One reading of the clock for all clients. What is due since then runs in
+  // the next call, which is at once.
+  const absl::Time now = internal::FiniteTime(clock_->TimeNow());
   absl::Time next_run;
-  while (true) {
-    const absl::Time now = internal::FiniteTime(clock_->TimeNow());
-    Client* const client = BeginRun(now, &next_run);
-    if (client == nullptr) return next_run;
-    EndRun(client, client->Run(now));
+  Client* client = BeginFirstRun(now, &next_run);
+  while (client != nullptr) {
+    client = EndRun(client, client->Run(now), &next_run);
   }
+  return next_run;
 }
 
-WaitingLoop::Client* WaitingLoop::BeginRun(absl::Time now,
-                                           absl::Time* next_run) {
+WaitingLoop::Client* WaitingLoop::BeginFirstRun(absl::Time now,
+                                                absl::Time* next_run) {
   MutexLock lock(&mu_);
   const bool went_back = now < now_;
   if (went_back) {
@@ -163,7 +165,20 @@ WaitingLoop::Client* WaitingLoop::BeginRun(absl::Time now,
   }
   if (went_back || now >= heartbeat_) heartbeat_ = now + Heartbeat();
   now_ = now;
-  if (stopping_ || turns_.empty() || turns_.front().time > now ||
+  return BeginRun(next_run);
+}
+
+WaitingLoop::Client* WaitingLoop::EndRun(Client* client, absl::Time time,
+                                         absl::Time* next_run) {
+  MutexLock lock(&mu_);
+  running_ = nullptr;
+  run_ended_.SignalAll();
+  if (!std::exchange(running_removed_, false)) SetTurn(client, time);
+  return BeginRun(next_run);
+}
+
+WaitingLoop::Client* WaitingLoop::BeginRun(absl::Time* next_run) {
+  if (stopping_ || turns_.empty() || turns_.front().time > now_ ||
       turns_.front().number >= end_) {
     runs_ = false;
     *next_run = Sleep();
@@ -173,14 +188,6 @@ WaitingLoop::Client* WaitingLoop::BeginRun(absl::Time now,
   // A Wake() during the run makes the client due again.
   turns_.Replace(0, {absl::InfiniteFuture(), 0, running_});
   return running_;
-}
-
-void WaitingLoop::EndRun(Client* client, absl::Time next_run) {
-  MutexLock lock(&mu_);
-  running_ = nullptr;
-  run_ended_.SignalAll();
-  if (std::exchange(running_removed_, false)) return;
-  SetTurn(client, next_run);
 }
 
 namespace internal {

@@ -174,11 +174,12 @@ class WaitingLoop {
   // next run.
   absl::Time RunClients() ABSL_LOCKS_EXCLUDED(mu_);
 
-  // Returns the client to run at `now`, and stores it as running_. If there is
-  // none, ends RunClients() and returns null. Stores in `*next_run` the time of
-  // the next run.
-  Client* BeginRun(absl::Time now, absl::Time* next_run);
-  void EndRun(Client* client, absl::Time next_run);
+  // Each returns the client to run, after it has stored the client as running_.
+  // If there is none, ends RunClients(), returns null, and stores in
+  // `*next_run` the time of the next run. `time` is when `client` runs next.
+  Client* BeginFirstRun(absl::Time now, absl::Time* next_run);
+  Client* EndRun(Client* client, absl::Time time, absl::Time* next_run);
+  Client* BeginRun(absl::Time* next_run) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Returns the time of the next run, until which the loop now sleeps.
   absl::Time Sleep() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
