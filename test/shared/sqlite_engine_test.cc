@@ -434,6 +434,29 @@ class SqliteKillTest : public SqliteEngineTest {
     waitpid(pid, nullptr, 0);
   }
 
+  static std::string DescribeRest(Queue& queue) {
+    SnapshotOptions<std::string> details;
+    details.details = true;
+    const auto snapshot = queue.TakeSnapshotWith(details);
+    if (!snapshot.ok()) return snapshot.status().ToString();
+    std::string rest = absl::StrCat(snapshot->num_queued, " queued, ",
+                                    snapshot->num_processing, " processing, ",
+                                    snapshot->num_waiting, " waiting;");
+    for (const auto& it : snapshot->queued) {
+      absl::StrAppend(&rest, " queued ", it.item);
+    }
+    for (const auto& it : snapshot->processing) {
+      absl::StrAppend(&rest, " processing ", it.item, " by ", it.holder);
+    }
+    for (const auto& it : snapshot->waiting) {
+      absl::StrAppend(&rest, " waiting ", it.item);
+    }
+    for (const auto& it : snapshot->clients) {
+      absl::StrAppend(&rest, "; ", it.name, " waits with ", it.waiting_workers);
+    }
+    return rest;
+  }
+
   // Waits until new processes have emptied the queue.
   void Drain(Queue& queue) {
     const absl::Time deadline = absl::Now() + absl::Seconds(60);
@@ -442,7 +465,8 @@ class SqliteKillTest : public SqliteEngineTest {
       const auto count = queue.Count();
       ASSERT_TRUE(count.ok()) << count.status();
       if (count->queued + count->processing + count->waiting == 0) return;
-      ASSERT_LT(absl::Now(), deadline) << "the queue is stuck";
+      ASSERT_LT(absl::Now(), deadline)
+          << "the queue is stuck: " << DescribeRest(queue);
     }
   }
 
@@ -598,8 +622,9 @@ void MeasureRate(SharedQueueOptions<std::string> options, int workers) {
         }
       });
     }
+    for (Thread& thread : threads) thread.join();
   }
-  std::cout << " " << items / 4;
+  std::cout << " " << items / 4 << std::flush;
 }
 
 void Measure() {
