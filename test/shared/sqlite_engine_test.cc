@@ -430,6 +430,7 @@ class SqliteKillTest : public SqliteEngineTest {
   }
 
   static void Kill(pid_t pid) {
+    if (pid <= 0) return;
     kill(pid, SIGKILL);
     waitpid(pid, nullptr, 0);
   }
@@ -465,6 +466,12 @@ class SqliteKillTest : public SqliteEngineTest {
       const auto count = queue.Count();
       ASSERT_TRUE(count.ok()) << count.status();
       if (count->queued + count->processing + count->waiting == 0) return;
+      for (pid_t& worker : workers_) {
+        int status = 0;
+        if (waitpid(worker, &status, WNOHANG) != worker) continue;
+        worker = -1;
+        ADD_FAILURE() << "a process ended on its own: " << status;
+      }
       ASSERT_LT(absl::Now(), deadline)
           << "the queue is stuck: " << DescribeRest(queue);
     }
@@ -483,6 +490,7 @@ TEST_F(SqliteKillTest, KeepsItsPromises) {
   for (int i = 0; i < flags.kills; ++i) {
     absl::SleepFor(absl::Milliseconds(below(100)));
     pid_t& worker = workers_[static_cast<size_t>(below(4))];
+    ASSERT_GT(worker, 0);
     if (below(4) == 0) {
       kill(worker, SIGSTOP);
       absl::SleepFor(kLease * below(300) / 100);
