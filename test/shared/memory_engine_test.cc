@@ -453,6 +453,20 @@ TEST_F(MemoryEngineTest, WithoutItsDataTheEngineIsEmpty) {
   EXPECT_GT(again->token(), token);
 }
 
+TEST_F(MemoryEngineTest, WithoutItsDataAQueueHasGroupsAgain) {
+  auto options = Options("c");
+  options.name = "tenants";
+  options.fair.dimensions.resize(1);
+  options.fair.dimensions[0].group_of = [](const std::string& item) {
+    return item.substr(0, 1);
+  };
+  const auto queue = *Queue::Create(options);
+  engine_.LoseData();
+  Deliver();
+  queue->AddAll({"x0", "x1", "y0"});
+  for (const char* item : {"x0", "y0", "x1"}) EXPECT_EQ(queue->Get(), item);
+}
+
 // A chapter of the guide.
 TEST(MemoryEngineGuideTest, AProcessIsCutOff) {
   workqueue::FakeClock clock;

@@ -430,8 +430,32 @@ class SqliteKillTest : public SqliteEngineTest {
   }
 
   static void Kill(pid_t pid) {
+    if (pid <= 0) return;
     kill(pid, SIGKILL);
     waitpid(pid, nullptr, 0);
+  }
+
+  static std::string DescribeRest(Queue& queue) {
+    SnapshotOptions<std::string> details;
+    details.details = true;
+    const auto snapshot = queue.TakeSnapshotWith(details);
+    if (!snapshot.ok()) return snapshot.status().ToString();
+    std::string rest = absl::StrCat(snapshot->num_queued, " queued, ",
+                                    snapshot->num_processing, " processing, ",
+                                    snapshot->num_waiting, " waiting;");
+    for (const auto& it : snapshot->queued) {
+      absl::StrAppend(&rest, " queued ", it.item);
+    }
+    for (const auto& it : snapshot->processing) {
+      absl::StrAppend(&rest, " processing ", it.item, " by ", it.holder);
+    }
+    for (const auto& it : snapshot->waiting) {
+      absl::StrAppend(&rest, " waiting ", it.item);
+    }
+    for (const auto& it : snapshot->clients) {
+      absl::StrAppend(&rest, "; ", it.name, " waits with ", it.waiting_workers);
+    }
+    return rest;
   }
 
   // Waits until new processes have emptied the queue.
@@ -442,7 +466,14 @@ class SqliteKillTest : public SqliteEngineTest {
       const auto count = queue.Count();
       ASSERT_TRUE(count.ok()) << count.status();
       if (count->queued + count->processing + count->waiting == 0) return;
-      ASSERT_LT(absl::Now(), deadline) << "the queue is stuck";
+      for (pid_t& worker : workers_) {
+        int status = 0;
+        if (waitpid(worker, &status, WNOHANG) != worker) continue;
+        worker = -1;
+        ADD_FAILURE() << "a process ended on its own: " << status;
+      }
+      ASSERT_LT(absl::Now(), deadline)
+          << "the queue is stuck: " << DescribeRest(queue);
     }
   }
 
@@ -459,6 +490,7 @@ TEST_F(SqliteKillTest, KeepsItsPromises) {
   for (int i = 0; i < flags.kills; ++i) {
     absl::SleepFor(absl::Milliseconds(below(100)));
     pid_t& worker = workers_[static_cast<size_t>(below(4))];
+    ASSERT_GT(worker, 0);
     if (below(4) == 0) {
       kill(worker, SIGSTOP);
       absl::SleepFor(kLease * below(300) / 100);
@@ -598,8 +630,9 @@ void MeasureRate(SharedQueueOptions<std::string> options, int workers) {
         }
       });
     }
+    for (Thread& thread : threads) thread.join();
   }
-  std::cout << " " << items / 4;
+  std::cout << " " << items / 4 << std::flush;
 }
 
 void Measure() {
