@@ -74,7 +74,7 @@ ALLOWED_WAITS = {
     "workqueue/controller/async_reconcile.h": "absl::Now",
     "workqueue/controller/reconcile.h": "absl::Now",
     # The time of all processes of a machine.
-    "workqueue/shared/sqlite/sqlite_engine.cc": "absl::Now",
+    "workqueue/shared/sqlite/sqlite_engine.cc": "CLOCK_REALTIME",
     # Waits for other processes, which no Clock knows. Its timeouts are relative.
     "workqueue/shared/sqlite/internal/wake_file.cc": "SYS_futex",
     # The only wait for a socket. Its timeout is relative.

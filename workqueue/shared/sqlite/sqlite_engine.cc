@@ -3,6 +3,8 @@
 
 #include "workqueue/shared/sqlite/sqlite_engine.h"
 
+#include <time.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -26,7 +28,6 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "absl/synchronization/mutex.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/base/worker_pool.h"
@@ -89,10 +90,14 @@ class SqliteEngine::State {
 
   SqliteFile& file() { return *file_; }
 
-  // The engine's time. That of a `Clock` is each process' own: it begins when
-  // the process reads two clocks, one after the other.
+  // The engine's time: the kernel's, which all processes read alike. That of a
+  // `Clock`, and of absl::Now(), is each process' own estimate. The time must
+  // not go back, so differences would add up.
   absl::Time Now() const {
-    return clock_ != nullptr ? clock_->TimeNow() : absl::Now();
+    if (clock_ != nullptr) return clock_->TimeNow();
+    timespec now = {};
+    clock_gettime(CLOCK_REALTIME, &now);
+    return absl::TimeFromTimespec(now);
   }
 
   // A listener of this process has the number, or has it no longer.
