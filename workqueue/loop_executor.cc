@@ -3,9 +3,7 @@
 
 #include "workqueue/loop_executor.h"
 
-#include <cstddef>
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include "absl/functional/any_invocable.h"
@@ -17,6 +15,13 @@
 namespace workqueue {
 
 using internal::MutexLock;
+
+namespace {
+
+// The most tasks that run before other clients of the loop have their turn.
+constexpr int kMaxTasks = 100;
+
+}  // namespace
 
 LoopExecutor::LoopExecutor(std::shared_ptr<WaitingLoop> loop, LogSink* log_sink)
     : errors_("loop executor", "", log_sink, loop->clock()),
@@ -34,35 +39,28 @@ void LoopExecutor::Execute(absl::AnyInvocable<void() &&> task) {
   MutexLock lock(&mu_);
   tasks_.Push(std::move(task));
   // With the lock, because a task may lead to the end of this executor.
-  if (num_tasks_++ == 0 && !runs_) loop_->Wake(this);
+  if (!std::exchange(will_run_, true)) loop_->Wake(this);
 }
 
 bool LoopExecutor::RunNext() {
-  return RunNextAndCount(/*in_run=*/false).has_value();
-}
-
-std::optional<size_t> LoopExecutor::RunNextAndCount(bool in_run) {
   absl::AnyInvocable<void() &&> task;
-  size_t left;
   {
     MutexLock lock(&mu_);
-    if (num_tasks_ == 0) return std::nullopt;
-    runs_ |= in_run;
+    if (tasks_.empty()) return false;
     task = tasks_.Pop();
-    left = --num_tasks_;
   }
   // Destroys the task, too.
   errors_.Try([] { return "a task has thrown"; },
               [&task] { std::exchange(task, nullptr)(); });
-  return left;
+  return true;
 }
 
 absl::Time LoopExecutor::Run(absl::Time now) {
-  size_t left = RunNextAndCount(/*in_run=*/true).value_or(0);
-  while (left > 0 && RunNext()) --left;
+  for (int i = 0; i < kMaxTasks && RunNext(); ++i) {
+  }
   MutexLock lock(&mu_);
-  runs_ = false;
-  return num_tasks_ > 0 ? now : absl::InfiniteFuture();
+  will_run_ = !tasks_.empty();
+  return will_run_ ? now : absl::InfiniteFuture();
 }
 
 }  // namespace workqueue

@@ -4,9 +4,7 @@
 #ifndef WORKQUEUE_LOOP_EXECUTOR_H_
 #define WORKQUEUE_LOOP_EXECUTOR_H_
 
-#include <cstddef>
 #include <memory>
-#include <optional>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
@@ -24,7 +22,8 @@ namespace workqueue {
 //
 // Runs tasks on the thread of a `WaitingLoop`, in the order in which they were
 // submitted. A program that drives its loop needs no other executor: the tasks
-// run in `WaitingLoop::RunDue()`. What a task submits runs in the next call.
+// run in `WaitingLoop::RunDue()`, also those that tasks submit, but at most 100
+// in a call.
 //
 // Example:
 //
@@ -67,17 +66,13 @@ class LoopExecutor final : public Executor, private WaitingLoop::Client {
  private:
   absl::Time Run(absl::Time now) override;
 
-  // Runs the next task, and returns the number of tasks that were behind it.
-  std::optional<size_t> RunNextAndCount(bool in_run);
-
   internal::ErrorLog errors_;
   const std::shared_ptr<WaitingLoop> loop_;
 
   absl::Mutex mu_;
   internal::Fifo<absl::AnyInvocable<void() &&>> tasks_ ABSL_GUARDED_BY(mu_);
-  size_t num_tasks_ ABSL_GUARDED_BY(mu_) = 0;
-  // Whether Run() will look for further tasks, so that nobody need wake it.
-  bool runs_ ABSL_GUARDED_BY(mu_) = false;
+  // Whether Run() will look for tasks, so that nobody need wake the loop.
+  bool will_run_ ABSL_GUARDED_BY(mu_) = false;
 };
 
 }  // namespace workqueue

@@ -196,14 +196,26 @@ TEST_F(LoopExecutorTest, RunsTasksInTheirOrder) {
   EXPECT_THAT(notes_, ElementsAre("one", "two"));
 }
 
-TEST_F(LoopExecutorTest, WhatATaskSubmitsRunsInTheNextCall) {
+TEST_F(LoopExecutorTest, WhatATaskSubmitsRunsBehindTheOthers) {
   LoopExecutor executor(loop_);
   executor.Execute([&] { executor.Execute(Note("inner")); });
   executor.Execute(Note("outer"));
-  EXPECT_EQ(loop_->RunDue(), absl::UnixEpoch());
-  EXPECT_THAT(notes_, ElementsAre("outer"));
   loop_->RunDue();
   EXPECT_THAT(notes_, ElementsAre("outer", "inner"));
+}
+
+TEST_F(LoopExecutorTest, TheProgramHasItsTurnAfterAHundredTasks) {
+  LoopExecutor executor(loop_);
+  int runs = 0;
+  std::function<void()> again = [&] {
+    if (++runs < 250) executor.Execute([&] { again(); });
+  };
+  executor.Execute([&] { again(); });
+  EXPECT_EQ(loop_->RunDue(), absl::UnixEpoch());
+  EXPECT_EQ(runs, 100);
+  EXPECT_EQ(loop_->RunDue(), absl::UnixEpoch());
+  loop_->RunDue();
+  EXPECT_EQ(runs, 250);
 }
 
 TEST_F(LoopExecutorTest, WakesTheProgramOnceForTasksOfAnotherThread) {
