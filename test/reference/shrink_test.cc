@@ -45,7 +45,7 @@ std::string RunBrokenSwitch(Choices choices, std::string* log) {
   return comparison.disagreement();
 }
 
-constexpr Subject kBrokenSwitch = {"broken_switch", RunBrokenSwitch};
+Subject BrokenSwitch() { return {"broken_switch", RunBrokenSwitch}; }
 
 TEST(ShrinkTest, KeepsOnlyTheOperationsNeededToFail) {
   setenv("TEST_TARGET", "//light:test", /*overwrite=*/1);
@@ -54,7 +54,7 @@ TEST(ShrinkTest, KeepsOnlyTheOperationsNeededToFail) {
     Bytes bytes(4000);
     for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random());
     EXPECT_EQ(
-        FindFailure(kBrokenSwitch, bytes),
+        FindFailure(BrokenSwitch(), bytes),
         "broken_switch and its model disagree: Look() returned 8, and "
         "not 7\n"
         "after\n"
@@ -68,8 +68,8 @@ TEST(ShrinkTest, KeepsOnlyTheOperationsNeededToFail) {
 }
 
 TEST(ShrinkTest, AgreementIsNoFailure) {
-  EXPECT_EQ(FindFailure(kBrokenSwitch, Bytes(400)), "");
-  EXPECT_EQ(FindFailure(kBrokenSwitch, Bytes()), "");
+  EXPECT_EQ(FindFailure(BrokenSwitch(), Bytes(400)), "");
+  EXPECT_EQ(FindFailure(BrokenSwitch(), Bytes()), "");
 }
 
 TEST(ShrinkTest, TheSetupIsSimplifiedButKept) {
