@@ -349,7 +349,9 @@ TEST_P(EngineSuite, TheTransitionsAreThoseOfTheTable) {
       const std::string before = StateOf("x");
       // A stale token changes nothing.
       const EngineOperation stale = it.operation(token + 1);
-      if (stale.x != it.operation(token).x) EXPECT_EQ(Do(stale), kFalse);
+      if (stale.x != it.operation(token).x) {
+        EXPECT_EQ(Do(stale), kFalse);
+      }
       EXPECT_EQ(StateOf("x"), before);
       const int64_t result = Do(it.operation(token));
       EXPECT_EQ(absl::StrCat(result, ": ", StateOf("x")), it.expected[state]);

@@ -318,7 +318,9 @@ TEST_F(DrivenSchedulerTest, RunsAPeriodicTaskUntilItCancelsItself) {
   int runs = 0;
   id = *scheduler->ScheduleEvery(
       [&] {
-        if (++runs == 3) EXPECT_TRUE(scheduler->CancelAndWait(id));
+        if (++runs == 3) {
+          EXPECT_TRUE(scheduler->CancelAndWait(id));
+        }
       },
       kSecond);
   for (int i = 0; i < 10; ++i) Step(kSecond);
