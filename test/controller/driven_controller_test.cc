@@ -112,13 +112,21 @@ class DrivenControllerTest : public testing::Test {
   // Returns a controller that has started.
   std::unique_ptr<StringController> Started(
       ControllerOptions<std::string> options) {
-    auto controller = New(std::move(options));
-    std::optional<absl::Status> started;
-    EXPECT_EQ(controller->StartAsync([&](absl::Status s) { started = s; }),
-              absl::OkStatus());
-    EXPECT_EQ(started, std::nullopt);
+    started_ = std::nullopt;
+    auto controller = Starting(std::move(options));
+    EXPECT_EQ(started_, std::nullopt);
     Step();
-    EXPECT_EQ(started, absl::OkStatus());
+    EXPECT_EQ(started_, absl::OkStatus());
+    return controller;
+  }
+
+  // Returns a controller whose start has begun; started_ is its result, once it
+  // is over.
+  std::unique_ptr<StringController> Starting(
+      ControllerOptions<std::string> options) {
+    auto controller = New(std::move(options));
+    EXPECT_EQ(controller->StartAsync([this](absl::Status s) { started_ = s; }),
+              absl::OkStatus());
     return controller;
   }
 
@@ -138,6 +146,7 @@ class DrivenControllerTest : public testing::Test {
   bool fail_ = false;
   std::vector<std::string> notes_;
   std::vector<ReconcileCompletion> kept_;
+  std::optional<absl::Status> started_;
   std::vector<bool> stops_;
 };
 
@@ -222,16 +231,13 @@ TEST_F(DrivenControllerTest, AStartEndsAfterItsTimeout) {
   auto options = Options();
   options.sync_timeout = 5 * kSecond;
   options.sources.push_back(source.Make("pods"));
-  const auto controller = New(std::move(options));
-  std::optional<absl::Status> started;
-  ASSERT_EQ(controller->StartAsync([&](absl::Status s) { started = s; }),
-            absl::OkStatus());
+  const auto controller = Starting(std::move(options));
   Step(4 * kSecond);
-  EXPECT_EQ(started, std::nullopt);
+  EXPECT_EQ(started_, std::nullopt);
   EXPECT_EQ(loop_->NextRun(), absl::UnixEpoch() + 5 * kSecond);
   Step(kSecond);
-  ASSERT_TRUE(started.has_value());
-  EXPECT_EQ(*started,
+  ASSERT_TRUE(started_.has_value());
+  EXPECT_EQ(*started_,
             absl::DeadlineExceededError("not in sync within 5s: pods"));
   EXPECT_EQ(source.stops, 1);
 }
@@ -240,14 +246,11 @@ TEST_F(DrivenControllerTest, AStartFailsWithItsSource) {
   TestSource source;
   auto options = Options();
   options.sources.push_back(source.Make("pods"));
-  const auto controller = New(std::move(options));
-  std::optional<absl::Status> started;
-  ASSERT_EQ(controller->StartAsync([&](absl::Status s) { started = s; }),
-            absl::OkStatus());
+  const auto controller = Starting(std::move(options));
   Step();
   source.done(absl::PermissionDeniedError("no"));
   Step();
-  EXPECT_EQ(started, absl::PermissionDeniedError("source pods: no"));
+  EXPECT_EQ(started_, absl::PermissionDeniedError("source pods: no"));
 }
 
 TEST_F(DrivenControllerTest, ASourceIsRestarted) {
@@ -255,10 +258,7 @@ TEST_F(DrivenControllerTest, ASourceIsRestarted) {
   auto options = Options();
   options.sources.push_back(source.Make("pods"));
   options.sources[0].restart_backoff.emplace();
-  const auto controller = New(std::move(options));
-  std::optional<absl::Status> started;
-  ASSERT_EQ(controller->StartAsync([&](absl::Status s) { started = s; }),
-            absl::OkStatus());
+  const auto controller = Starting(std::move(options));
   Step();
   source.done(absl::UnavailableError("no"));
   source.done(absl::UnavailableError("twice"));
@@ -268,7 +268,7 @@ TEST_F(DrivenControllerTest, ASourceIsRestarted) {
   EXPECT_EQ(source.runs, 2);
   source.context->mark_synced();
   Step();
-  EXPECT_EQ(started, absl::OkStatus());
+  EXPECT_EQ(started_, absl::OkStatus());
 }
 
 TEST_F(DrivenControllerTest, AnExceptionOfASourceIsItsError) {
@@ -327,17 +327,14 @@ TEST_F(DrivenControllerTest, AStopEndsAStart) {
   TestSource source;
   auto options = Options();
   options.sources.push_back(source.Make("pods"));
-  const auto controller = New(std::move(options));
-  std::optional<absl::Status> started;
-  ASSERT_EQ(controller->StartAsync([&](absl::Status s) { started = s; }),
-            absl::OkStatus());
+  const auto controller = Starting(std::move(options));
   Step();
   EXPECT_FALSE(controller->Stop());
   ASSERT_EQ(controller->StopAsync(absl::InfiniteDuration(), NoteStop()),
             absl::OkStatus());
   Step();
-  ASSERT_TRUE(started.has_value());
-  EXPECT_TRUE(absl::IsCancelled(*started));
+  ASSERT_TRUE(started_.has_value());
+  EXPECT_TRUE(absl::IsCancelled(*started_));
   EXPECT_THAT(stops_, ElementsAre(true));
 }
 
@@ -389,10 +386,7 @@ TEST_F(DrivenControllerTest, ItsDestructorDoesNotBlockTheLoop) {
   keep_ = true;
   auto options = Options();
   options.sources.push_back(source.Make("pods"));
-  auto controller = New(std::move(options));
-  std::optional<absl::Status> started;
-  ASSERT_EQ(controller->StartAsync([&](absl::Status s) { started = s; }),
-            absl::OkStatus());
+  auto controller = Starting(std::move(options));
   Step();
   source.context->mark_synced();
   controller->queue().Add("one");
@@ -410,13 +404,10 @@ TEST_F(DrivenControllerTest, ItsDestructorEndsAStart) {
   TestSource source;
   auto options = Options();
   options.sources.push_back(source.Make("pods"));
-  auto controller = New(std::move(options));
-  std::optional<absl::Status> started;
-  ASSERT_EQ(controller->StartAsync([&](absl::Status s) { started = s; }),
-            absl::OkStatus());
+  auto controller = Starting(std::move(options));
   controller = nullptr;
-  ASSERT_TRUE(started.has_value());
-  EXPECT_TRUE(absl::IsCancelled(*started));
+  ASSERT_TRUE(started_.has_value());
+  EXPECT_TRUE(absl::IsCancelled(*started_));
   EXPECT_EQ(source.runs, 0);
 }
 
@@ -444,7 +435,7 @@ class AwayQueue final : public RateLimitingQueue<std::string> {
 
 class AwayQueueTest : public DrivenControllerTest {
  protected:
-  // Returns a controller with the queue and a source, which has started.
+  // Returns a controller with the queue and a source, which has started_.
   std::unique_ptr<StringController> StartedWith(int failing_adds,
                                                 int failing_acquires) {
     RateLimitingQueueOptions<std::string> queue_options;
@@ -532,12 +523,9 @@ TEST_F(DrivenControllerTest, ASourceWithAThreadWorks) {
     return absl::OkStatus();
   };
   options.sources.push_back(std::move(source));
-  const auto controller = New(std::move(options));
-  std::optional<absl::Status> started;
-  ASSERT_EQ(controller->StartAsync([&](absl::Status s) { started = s; }),
-            absl::OkStatus());
-  while (!started.has_value()) Step();
-  EXPECT_EQ(*started, absl::OkStatus());
+  const auto controller = Starting(std::move(options));
+  while (!started_.has_value()) Step();
+  EXPECT_EQ(*started_, absl::OkStatus());
   Step();
   EXPECT_THAT(Notes(), ElementsAre("one"));
   ASSERT_EQ(controller->StopAsync(absl::InfiniteDuration(), NoteStop()),

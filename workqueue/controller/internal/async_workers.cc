@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -167,27 +168,21 @@ void AsyncWorkers::RetryAcquire(const absl::Status& error) {
   const bool waits = !core_->IsOfOneItem(error);
   if (waits) core_->cannot_acquire().Lasts(error);
   if (on_driven_loop_) {
-    bool later = false;
     {
       MutexLock lock(&mu_);
       acquires_later_ = true;
     }
-    TryCall([&] {
-      later = deadlines_
-                  ->ScheduleOnce(
-                      [gate = gate_] {
-                        const Gate::Pass pass(&gate->gate);
-                        if (!pass) return;
-                        {
-                          MutexLock lock(&gate->workers->mu_);
-                          gate->workers->acquires_later_ = false;
-                        }
-                        gate->workers->AcquireAgain();
-                      },
-                      RetryDelay())
-                  .ok();
-    });
-    if (later) return;
+    if (CallLater([gate = gate_] {
+          const Gate::Pass pass(&gate->gate);
+          if (!pass) return;
+          {
+            MutexLock lock(&gate->workers->mu_);
+            gate->workers->acquires_later_ = false;
+          }
+          gate->workers->AcquireAgain();
+        })) {
+      return;
+    }
     MutexLock lock(&mu_);
     acquires_later_ = false;
   }
@@ -198,6 +193,14 @@ void AsyncWorkers::RetryAcquire(const absl::Status& error) {
     gate->workers->AcquireAgain();
   };
   SubmitTask(caller(), retry);  // Only such a thread may block.
+}
+
+bool AsyncWorkers::CallLater(absl::AnyInvocable<void()> retry) {
+  bool later = false;
+  TryCall([&] {
+    later = deadlines_->ScheduleOnce(std::move(retry), RetryDelay()).ok();
+  });
+  return later;
 }
 
 void AsyncWorkers::AcquireAgain() {
@@ -329,9 +332,7 @@ void AsyncWorkers::RetryEndLater(const FlightPtr& flight) {
       gate->workers->RetryEndLater(flight);
     }
   };
-  bool later = false;
-  TryCall([&] { later = deadlines_->ScheduleOnce(retry, RetryDelay()).ok(); });
-  if (!later) SubmitTask(executor_, retry);
+  if (!CallLater(retry)) SubmitTask(executor_, retry);
 }
 
 void AsyncWorkers::CallEnd(const FlightPtr& flight) {

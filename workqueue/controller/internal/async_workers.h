@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
@@ -94,6 +95,9 @@ class AsyncWorkers {
   void RetryAcquire(const absl::Status& error);
   // Acquires again, or stops that.
   void AcquireAgain();
+  // Lets `deadlines` call `retry` in a moment. Returns false if there is no
+  // memory for that.
+  bool CallLater(absl::AnyInvocable<void()> retry);
 
   // Acquires no item until `GoOn()`.
   void StandBy();
