@@ -101,18 +101,23 @@ class KeptAddsTest : public ControllerFixture {
 
   static absl::Status Away() { return absl::UnavailableError("no server"); }
 
-  // Moves the clock until the controller has tried again. The thread may still
-  // be on its way to its sleep, so one step may be too early.
-  void AwaitRetry() {
-    for (const int calls = queue_->calls; queue_->calls == calls;) {
-      clock_.Step(kSecond);
-    }
+  // Blocks until the thread that retries sleeps, beside the queue's own. It has
+  // seen all that the queue returned until now.
+  void AwaitSleep() { clock_.AwaitWaiters(2); }
+
+  // Moves the clock to the next retry, which fails.
+  void FailRetry() {
+    AwaitSleep();
+    const int calls = queue_->calls;
+    clock_.Step(kSecond);
+    AwaitSleep();
+    EXPECT_GT(queue_->calls, calls);
   }
 
   // Moves the clock to the next retry, which succeeds. The time stands still
   // while the thread adds: a delay is the rest of a time.
   void AwaitNoneKept() {
-    clock_.AwaitWaiters(2);  // the queue's own thread is one
+    AwaitSleep();
     clock_.Step(kSecond);
     while (!controller_->Healthy().ok()) std::this_thread::yield();
     controller_->AwaitIdle();
@@ -139,7 +144,7 @@ TEST_P(KeptAddsTest, AreAddedWhenTheQueueIsBack) {
             absl::UnavailableError(
                 "controller test: the queue has not taken 3 added items, the "
                 "first of them for 0: UNAVAILABLE: no server"));
-  AwaitRetry();
+  FailRetry();
   EXPECT_EQ(Reconciled(), std::vector<std::string>());
   EXPECT_FALSE(controller_->Healthy().ok());
   queue_->Fail(absl::OkStatus());
@@ -160,7 +165,7 @@ TEST_P(KeptAddsTest, SoIsWhatTheServerRefuses) {
     queue_->Fail(absl::Status(code, "refused"));
     EXPECT_TRUE(context_->queue.Add("a"));
     EXPECT_FALSE(controller_->Healthy().ok());
-    AwaitRetry();
+    FailRetry();
     queue_->Fail(absl::OkStatus());
     AwaitNoneKept();
     EXPECT_EQ(Reconciled(), std::vector<std::string>{"a"});
