@@ -55,6 +55,9 @@ std::string ClientKey(absl::string_view id) {
 
 std::string TurnKey(int64_t turn) { return Packer("t").Ordered(turn).bytes(); }
 
+// Where the item begins in the key of a place; see `PlaceIn()`.
+constexpr size_t kItemInPlace = 1 + 2 * sizeof(int64_t);
+
 std::string Version() {
   return absl::StrCat(WORKQUEUE_VERSION_MAJOR, ".", WORKQUEUE_VERSION_MINOR,
                       ".", WORKQUEUE_VERSION_PATCH);
@@ -757,6 +760,38 @@ void StoredQueue::Tell(int64_t due) {
   }
   meta_.drained = drained ? 1 : 0;
   meta_.due = due;
+}
+
+WantedEntries StoredQueue::WantedBy(const EngineRequest& request) {
+  WantedEntries wanted;
+  wanted.keys = {"m", ClientKey(request.client)};
+  for (const EngineOperation& operation : request.operations) {
+    if (!operation.item.empty()) wanted.keys.push_back(ItemKey(operation.item));
+  }
+  // Beside what this client takes, what it adds may be handed to others.
+  const size_t handed_out =
+      request.waiting_workers + request.take + request.operations.size();
+  wanted.ranges = {{std::string(1, kReady), handed_out + 1, "i", kItemInPlace},
+                   {std::string(1, kWaiting), 2, "i", kItemInPlace},
+                   {std::string(1, kLeases), 2, "i", kItemInPlace},
+                   {"t", request.operations.size() + 1, "c", 0}};
+  return wanted;
+}
+
+WantedEntries StoredQueue::WantedBy(const EngineSnapshotRequest& request) {
+  WantedEntries wanted;
+  wanted.keys = {"m"};
+  if (request.item) {
+    wanted.keys.push_back(ItemKey(*request.item));
+    return wanted;
+  }
+  for (Set set : {kReady, kWaiting, kLeases, kFailing, kParked}) {
+    if (request.max == 0) break;
+    wanted.ranges.push_back(
+        {std::string(1, set), request.max, "i", kItemInPlace});
+  }
+  if (request.details) wanted.ranges.push_back({"c", 100, "", 1});
+  return wanted;
 }
 
 std::optional<EngineReply> StoredQueue::Apply(const EngineRequest& request,
