@@ -55,6 +55,9 @@ class OrderedStore {
 
   virtual ~OrderedStore() = default;
 
+  // These entries will probably be read.
+  virtual void Prefetch(const WantedEntries& /*wanted*/) {}
+
   virtual std::optional<std::string> Get(absl::string_view key) = 0;
   virtual void Put(absl::string_view key, absl::string_view value) = 0;
   virtual void Delete(absl::string_view key) = 0;

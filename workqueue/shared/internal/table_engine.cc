@@ -285,7 +285,8 @@ void TableEngine::State::Deliver() {
         messages = tables.MessagesOf(listeners);
         with_inbox = tables.ListenersWithInbox(numbers);
         if (elections.keys.empty()) return absl::OkStatus();
-        const auto store = tables.Open(EngineTables::kElections, elections);
+        const auto store = tables.Open(EngineTables::kElections);
+        store->Prefetch(elections);
         for (const std::string& key : elections.keys) {
           releases[key] = StoredElection(store.get(), key).releases();
         }
@@ -356,12 +357,16 @@ absl::StatusOr<EngineReply> TableEngine::Client::Apply(
           }
           return heard;
         };
-        const auto store = tables.Open(*queue, wanted);
+        const auto store = tables.Open(*queue);
+        store->Prefetch(wanted);
         full_request.operations.resize(asked);
         if (!full) {
+          WantedEntries more;
           for (EngineOperation& left : tables.TakeInbox()) {
+            more.keys.push_back(StoredQueue::KeyOf(left.item));
             full_request.operations.push_back(std::move(left));
           }
+          if (!more.keys.empty()) store->Prefetch(more);
         }
         if (received > removed_) tables.RemoveMessages(number_, received);
         reply = StoredQueue(store.get(), send, kMostDue)
@@ -411,7 +416,8 @@ absl::StatusOr<EngineSnapshot> TableEngine::Client::TakeSnapshot(
       deadline, [&](EngineTables& tables, bool /*full*/) -> absl::Status {
         const absl::StatusOr<int64_t> queue = tables.FindQueue(queue_, layout_);
         if (!queue.ok()) return queue.status();
-        const auto store = tables.Open(*queue, StoredQueue::WantedBy(request));
+        const auto store = tables.Open(*queue);
+        store->Prefetch(StoredQueue::WantedBy(request));
         snapshot = StoredQueue(store.get(), nullptr)
                        .TakeSnapshot(request, TimeOf(request.now, tables));
         return absl::OkStatus();
@@ -486,7 +492,7 @@ absl::StatusOr<Election::State> TableEngine::ElectionClient::Do(
     StoredElection::Call call, int64_t token, absl::Duration timeout) {
   Election::State result;
   const auto body = [&](EngineTables& tables, bool /*full*/) {
-    const auto store = tables.Open(EngineTables::kElections, {{key_}, {}});
+    const auto store = tables.Open(EngineTables::kElections);
     StoredElection election(store.get(), key_);
     result = election.Do(call, elector_, token,
                          absl::ToUnixNanos(state_->NowIn(tables)));

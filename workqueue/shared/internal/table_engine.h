@@ -50,15 +50,14 @@ class EngineTables {
   // The entries of a queue, or the elections, which have the number
   // `kElections`. Nobody else has them until the transaction ends. Once in a
   // transaction.
-  virtual std::unique_ptr<OrderedStore> Open(int64_t queue,
-                                             const WantedEntries& wanted) = 0;
+  virtual std::unique_ptr<OrderedStore> Open(int64_t queue) = 0;
   static constexpr int64_t kElections = 0;
 
-  // The time, the same for all processes, after `Open()`.
+  // The time, the same for all processes. Only after something has been read
+  // from the store; so is the inbox.
   virtual absl::Time Now() = 0;
 
   // What others have left for the queue, and is in no entry yet. Removes it.
-  // After `Open()`.
   virtual std::vector<EngineOperation> TakeInbox() { return {}; }
 
   // Adds one who listens to a queue's messages, in this process. Returns the

@@ -463,8 +463,7 @@ class SqliteFile::Tables final : public EngineTables {
     return sqlite3_last_insert_rowid(file_.connection_);
   }
 
-  std::unique_ptr<OrderedStore> Open(int64_t queue,
-                                     const WantedEntries& /*wanted*/) override {
+  std::unique_ptr<OrderedStore> Open(int64_t queue) override {
     return std::make_unique<Store>(&file_, queue);
   }
 
