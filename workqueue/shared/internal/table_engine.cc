@@ -369,11 +369,13 @@ absl::StatusOr<EngineReply> TableEngine::Client::Apply(
           if (!more.keys.empty()) store->Prefetch(more);
         }
         if (received > removed_) tables.RemoveMessages(number_, received);
-        reply = StoredQueue(store.get(), send, kMostDue)
-                    .Apply(full_request, TimeOf(request.now, tables),
-                           /*run=*/1, full);
+        auto applied = StoredQueue(store.get(), send, kMostDue)
+                           .Apply(full_request, TimeOf(request.now, tables),
+                                  /*run=*/1, full);
         // What was in the inbox has not been added, and stays there.
-        const bool lost = !reply && full_request.operations.size() > asked;
+        const bool lost = !applied && full_request.operations.size() > asked;
+        // An attempt before may have been the one.
+        if (applied) reply = std::move(applied);
         return lost ? absl::AbortedError("applied before") : absl::OkStatus();
       });
   if (!status.ok() && !absl::IsAborted(status)) return status;
@@ -432,6 +434,7 @@ absl::Status TableEngine::Client::AddListener(absl::Time deadline) {
       deadline, [&](EngineTables& tables, bool /*full*/) -> absl::Status {
         const absl::StatusOr<int64_t> queue = tables.FindQueue(queue_, layout_);
         if (!queue.ok()) return queue.status();
+        if (number != 0) state_->database().Vacate(number);
         number = tables.AddListener(*queue);
         return absl::OkStatus();
       });

@@ -93,18 +93,19 @@ class EngineTables {
 // Thread-safe.
 class EngineDatabase {
  public:
-  // What is done in a transaction. It is done again if the database is `full`.
-  // So its only effects are in the tables, and results that the next call
-  // replaces. After its own error, nothing is written.
+  // What is done in a transaction. It may be done again: if the database is
+  // `full`, or after a transaction whose end is not known. So its only effects
+  // are in the tables, and results that the next call replaces. After its own
+  // error, nothing is written.
   using Body = std::function<absl::Status(EngineTables& tables, bool full)>;
 
   virtual ~EngineDatabase() = default;
 
   // Does `body` in a transaction, and returns when a crash cannot undo it.
-  // Waits for others until `deadline`, on the machine's clock, or until
-  // `*interrupted`; see `Interrupted()`. The result of the transaction is not
-  // known after `absl::UnknownError`. After any other error nothing has
-  // changed.
+  // Waits for others, and for a server that is away, until `deadline`, on the
+  // machine's clock, or until `*interrupted`; see `Interrupted()`. The result
+  // of the transaction is not known after `absl::UnknownError`. After any other
+  // error nothing has changed.
   virtual absl::Status Write(
       absl::Time deadline, const Body& body,
       const std::atomic<bool>* interrupted = nullptr) = 0;

@@ -19,7 +19,9 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/interfaces.h"
 #include "workqueue/redis/source_of_address.h"
 #include "workqueue/shared/internal/table_engine.h"
 #include "workqueue/shared/postgres/internal/postgres_connection.h"
@@ -92,6 +94,24 @@ absl::Status PostgresEngine::Migrate(absl::string_view address) {
       internal::PostgresConnection::Connect(parsed->libpq, Deadline());
   if (!connection.ok()) return connection.status();
   return (*connection)->ExecuteScript(MigrationSql(parsed->schema), Deadline());
+}
+
+absl::Status PostgresEngine::AddInTransaction(
+    pg_conn* connection, absl::string_view queue, const AddOptions& options,
+    absl::Span<const std::string> items, absl::string_view schema) {
+  if (options.rate_limited || options.reschedule) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        options.rate_limited ? "rate_limited" : "reschedule",
+        " is true; an add in a transaction has only a time and a priority"));
+  }
+  for (const std::string& item : items) {
+    if (item.size() <= internal::PostgresDatabase::kMaxItemBytes) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("an item has ", item.size(), " bytes; the most is ",
+                     internal::PostgresDatabase::kMaxItemBytes));
+  }
+  return internal::PostgresDatabase::AddInTransaction(
+      connection, std::string(schema), queue, options, items);
 }
 
 std::string PostgresEngine::MigrationSql(absl::string_view schema) {

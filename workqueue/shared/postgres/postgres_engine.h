@@ -10,8 +10,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/interfaces.h"
 #include "workqueue/shared/internal/table_engine.h"
+
+struct pg_conn;
 
 namespace workqueue {
 
@@ -56,9 +60,9 @@ class PostgresEngine final : public internal::TableEngine {
   // the place of the server's. It is not owned, and must outlive the engine,
   // the queues and the electors.
   //
-  // Blocks for ten seconds at most. Errors:
-  //   * `kInvalidArgument`: the address is empty,
-  //   * `kUnavailable`: the server does not answer, or refuses the connection,
+  // Blocks for ten seconds at most. A server that does not answer is no error
+  // yet: calls of queues and electors wait for it, as long as they may. Errors:
+  //   * `kInvalidArgument`: the address is empty, or the schema no such name,
   //   * `kPermissionDenied`: the user may not use the tables,
   //   * `kFailedPrecondition`: there are no tables, they are of another version
   //     of this library, or the server is too old.
@@ -67,8 +71,30 @@ class PostgresEngine final : public internal::TableEngine {
 
   // Makes the tables that are not there, and brings older ones up to date.
   // Tables of a later version stay as they are, and are an error. Errors as of
-  // `Create()`. The user needs the right to create in the database.
+  // `Create()`, and `kUnavailable` without a server. The user needs the right to create in the database.
   static absl::Status Migrate(absl::string_view address);
+
+  // Adds items, as the codec of the queue writes them, in a transaction of the
+  // program's own: `connection` is libpq's `PGconn`, where the transaction has
+  // begun. When it commits, they are added, and a worker that waits has them
+  // after one more round trip; a second later at most if a pooler is between.
+  // When it does not, nothing has happened. It holds no lock of the queue.
+  //
+  // Of `options`, only `after`, from now on, and `priority` are possible here.
+  // The function `add(queue, item, after, priority)` in the schema does the
+  // same for any language:
+  //
+  //     SELECT workqueue.add('orders', 'order 17', after => '30 s');
+  //
+  // Blocks for a round trip. After `kInvalidArgument` nothing was sent: an
+  // option is not possible here, or an item is too long. After any other error
+  // the transaction cannot commit: the user may not insert into the table
+  // "inbox", the queue has several partitions, or the connection is lost.
+  static absl::Status AddInTransaction(pg_conn* connection,
+                                       absl::string_view queue,
+                                       const AddOptions& options,
+                                       absl::Span<const std::string> items,
+                                       absl::string_view schema = "workqueue");
 
   // The text by which `Migrate()` does that, for those who do it themselves.
   static std::string MigrationSql(absl::string_view schema = "workqueue");

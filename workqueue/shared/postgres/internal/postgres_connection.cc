@@ -64,6 +64,23 @@ PostgresValue ArrayOf(Oid type, Oid element,
   return value;
 }
 
+// Values as libpq takes them, which are not copied.
+struct Parameters {
+  explicit Parameters(const std::vector<PostgresValue>& all) {
+    for (const PostgresValue& it : all) {
+      types.push_back(it.type);
+      values.push_back(it.bytes.data());
+      lengths.push_back(static_cast<int>(it.bytes.size()));
+      formats.push_back(1);
+    }
+  }
+  int size() const { return static_cast<int>(types.size()); }
+
+  std::vector<Oid> types;
+  std::vector<const char*> values;
+  std::vector<int> lengths, formats;
+};
+
 // The status of an error that the server has told.
 absl::Status StatusOf(const PGresult* result) {
   const char* const field = PQresultErrorField(result, PG_DIAG_SQLSTATE);
@@ -235,20 +252,14 @@ absl::Status PostgresConnection::Send(
               PQenterPipelineMode(connection_) == 1;
   for (const PostgresStatement& it : statements) {
     if (it.apart) good = good && PQpipelineSync(connection_) == 1;
-    std::vector<Oid> types;
-    std::vector<const char*> values;
-    std::vector<int> lengths, formats;
-    for (const PostgresValue& value : it.values) {
-      types.push_back(value.type);
-      values.push_back(value.bytes.data());
-      lengths.push_back(static_cast<int>(value.bytes.size()));
-      formats.push_back(1);
-    }
-    const int n = static_cast<int>(types.size());
+    const Parameters parameters(it.values);
+    const int n = parameters.size();
     if (it.once) {
       good = good && PQsendQueryParams(connection_, it.sql.c_str(), n,
-                                       types.data(), values.data(),
-                                       lengths.data(), formats.data(), 1) == 1;
+                                       parameters.types.data(),
+                                       parameters.values.data(),
+                                       parameters.lengths.data(),
+                                       parameters.formats.data(), 1) == 1;
       continue;
     }
     auto [found, is_new] = prepared_.try_emplace(
@@ -256,10 +267,12 @@ absl::Status PostgresConnection::Send(
     const char* const name = found->second.c_str();
     if (is_new) {
       good = good && PQsendPrepare(connection_, name, it.sql.c_str(), n,
-                                   types.data()) == 1;
+                                   parameters.types.data()) == 1;
     }
-    good = good && PQsendQueryPrepared(connection_, name, n, values.data(),
-                                       lengths.data(), formats.data(), 1) == 1;
+    good = good &&
+           PQsendQueryPrepared(connection_, name, n, parameters.values.data(),
+                               parameters.lengths.data(),
+                               parameters.formats.data(), 1) == 1;
   }
   good = good && PQpipelineSync(connection_) == 1;
   return good ? absl::OkStatus() : ConnectionError();
@@ -322,6 +335,22 @@ absl::StatusOr<std::vector<PostgresRows>> PostgresConnection::Execute(
   // Which of its new statements the server knows now is not worth knowing.
   if (prepared_.size() != known) healthy_ = false;
   return status;
+}
+
+absl::Status PostgresConnection::ExecuteOn(PGconn* connection,
+                                           const PostgresStatement& statement) {
+  const Parameters parameters(statement.values);
+  const PostgresRows result(
+      PQexecParams(connection, statement.sql.c_str(), parameters.size(),
+                   parameters.types.data(), parameters.values.data(),
+                   parameters.lengths.data(), parameters.formats.data(), 1));
+  switch (PQresultStatus(result.get())) {
+    case PGRES_COMMAND_OK:
+    case PGRES_TUPLES_OK:
+      return absl::OkStatus();
+    default:
+      return StatusOf(result.get());
+  }
 }
 
 absl::Status PostgresConnection::ExecuteScript(const std::string& sql,

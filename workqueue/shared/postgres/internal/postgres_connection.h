@@ -54,6 +54,7 @@ class PostgresRows {
   int64_t Number(int row, int column) const;
   std::string Bytes(int row, int column) const;
   bool IsNull(int row, int column) const;
+  const pg_result* get() const { return result_.get(); }
 
  private:
   std::shared_ptr<pg_result> result_;
@@ -85,6 +86,10 @@ class PostgresConnection {
   // Executes a text with several statements, in one transaction. Only before
   // the first `Execute()`.
   absl::Status ExecuteScript(const std::string& sql, absl::Time deadline);
+
+  // Executes a statement on a connection of somebody else, and blocks.
+  static absl::Status ExecuteOn(pg_conn* connection,
+                                const PostgresStatement& statement);
 
   // Whether it can still be used.
   bool healthy() const { return healthy_; }

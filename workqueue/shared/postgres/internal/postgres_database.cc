@@ -29,8 +29,10 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/interfaces.h"
 #include "workqueue/shared/internal/engine.h"
 #include "workqueue/shared/internal/ordered_store.h"
 #include "workqueue/shared/internal/table_engine.h"
@@ -48,6 +50,9 @@ constexpr int kVersion = 1;
 // So many entries are fetched when one is missing, and at one time at most.
 constexpr size_t kFetchedAtOnce = 64;
 constexpr size_t kMostAtOnce = 2000;
+
+// How soon a call tries again that the server did not answer.
+constexpr absl::Duration kRetryPeriod = absl::Milliseconds(20);
 
 // How long what nobody waits for may take.
 constexpr absl::Duration kCleanUpTimeout = absl::Seconds(1);
@@ -101,16 +106,16 @@ CREATE OR REPLACE FUNCTION {s}.add(
   queue text, item bytea, after interval DEFAULT '0', priority bigint DEFAULT 0)
 RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-  name bytea := convert_to(add.queue, 'UTF8');
+  name_bytes bytea := convert_to(add.queue, 'UTF8');
   found record;
 BEGIN
-  SELECT id, layout INTO found FROM {s}.queue q WHERE q.name = add.name;
+  SELECT id, layout INTO found FROM {s}.queue q WHERE q.name = name_bytes;
   IF found.layout <> '1' THEN
     RAISE EXCEPTION 'the queue "%" has % partitions; an add in a transaction '
       'needs a queue with one', add.queue, convert_from(found.layout, 'UTF8');
   END IF;
   INSERT INTO {s}.inbox (queue, item, priority, due) VALUES (
-    name, add.item, add.priority,
+    name_bytes, add.item, add.priority,
     CASE WHEN add.after <= interval '0' THEN 0
     ELSE 1000000 * extract(epoch FROM clock_timestamp() + add.after) END);
   PERFORM pg_notify(
@@ -683,6 +688,20 @@ absl::Status PostgresDatabase::Tables::Commit() {
   return call_.writes ? rows.status() : NothingChanged(rows.status());
 }
 
+absl::Status PostgresDatabase::AddInTransaction(
+    pg_conn* connection, const std::string& schema, absl::string_view queue,
+    const AddOptions& options, absl::Span<const std::string> items) {
+  const absl::Duration after = options.after.value_or(absl::ZeroDuration());
+  return PostgresConnection::ExecuteOn(
+      connection,
+      {absl::StrCat("SELECT ", Quoted(schema),
+                    ".add($1, item, $2 * interval '1 microsecond', $3)"
+                    " FROM unnest($4::bytea[]) AS item"),
+       {Value::Text(queue), Value::Number(absl::ToInt64Microseconds(after)),
+        Value::Number(options.priority),
+        Value::BytesArray({items.begin(), items.end()})}});
+}
+
 std::string PostgresDatabase::MigrationSql(const std::string& schema) {
   return absl::StrReplaceAll(kMigration, {{"{s}", Quoted(schema)}});
 }
@@ -700,9 +719,13 @@ absl::StatusOr<std::unique_ptr<PostgresDatabase>> PostgresDatabase::Open(
     absl::Time deadline) {
   auto database = absl::WrapUnique(new PostgresDatabase(address, schema));
   auto connection = database->Connect(deadline);
-  if (!connection.ok()) return NothingChanged(connection.status());
-  MutexLock lock(&database->mu_);
-  database->idle_.push_back(*std::move(connection));
+  const absl::Status status = NothingChanged(connection.status());
+  // The server may be about to start. Who calls it waits for it.
+  if (!status.ok() && !absl::IsUnavailable(status)) return status;
+  if (status.ok()) {
+    MutexLock lock(&database->mu_);
+    database->idle_.push_back(*std::move(connection));
+  }
   return database;
 }
 
@@ -732,38 +755,49 @@ absl::StatusOr<std::unique_ptr<PostgresConnection>> PostgresDatabase::Connect(
 absl::Status PostgresDatabase::Run(const Call& call, const Body& body) {
   absl::Status status;
   bool full = false;
-  for (bool again = true; again;) {
-    again = false;
-    std::unique_ptr<PostgresConnection> connection;
-    bool is_new = false;
-    {
-      MutexLock lock(&mu_);
-      if (!idle_.empty()) {
-        connection = std::move(idle_.back());
-        idle_.pop_back();
-      }
-    }
-    if (connection == nullptr) {
-      auto connected = Connect(call.deadline);
-      if (!connected.ok()) return NothingChanged(connected.status());
-      connection = *std::move(connected);
-      is_new = true;
-    }
-    status = TryOnce(call, body, full, connection.get());
+  bool unknown = false;  // the end of an attempt
+  while (true) {
+    status = RunOnce(call, body, full);
     if (absl::IsResourceExhausted(status) && call.writes && !full) {
-      full = again = true;
+      full = true;
+      continue;
     }
-    if (connection->healthy() && !connection->InTransaction()) {
-      MutexLock lock(&mu_);
-      idle_.push_back(std::move(connection));
-    } else if (absl::IsUnavailable(status) && !is_new &&
-               MachineTime() < call.deadline &&
-               (call.interrupted == nullptr || !*call.interrupted)) {
-      // The server may have been started again since they were used.
-      MutexLock lock(&mu_);
-      idle_.clear();
-      again = true;
+    unknown = unknown || absl::IsUnknown(status);
+    if (!absl::IsUnavailable(status) && !absl::IsUnknown(status)) break;
+    if (MachineTime() + kRetryPeriod >= call.deadline ||
+        (call.interrupted != nullptr && *call.interrupted)) {
+      break;
     }
+    Clock::GetRealClock()->Sleep(kRetryPeriod);
+  }
+  if (unknown && absl::IsUnavailable(status)) {
+    return absl::UnknownError(status.message());
+  }
+  return status;
+}
+
+absl::Status PostgresDatabase::RunOnce(const Call& call, const Body& body,
+                                       bool full) {
+  std::unique_ptr<PostgresConnection> connection;
+  {
+    MutexLock lock(&mu_);
+    if (!idle_.empty()) {
+      connection = std::move(idle_.back());
+      idle_.pop_back();
+    }
+  }
+  if (connection == nullptr) {
+    auto connected = Connect(call.deadline);
+    if (!connected.ok()) return NothingChanged(connected.status());
+    connection = *std::move(connected);
+  }
+  absl::Status status = TryOnce(call, body, full, connection.get());
+  MutexLock lock(&mu_);
+  if (connection->healthy() && !connection->InTransaction()) {
+    idle_.push_back(std::move(connection));
+  } else if (absl::IsUnavailable(status)) {
+    // The server may have been started again since they were used.
+    idle_.clear();
   }
   return status;
 }

@@ -17,8 +17,11 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "workqueue/interfaces.h"
 #include "workqueue/shared/internal/table_engine.h"
 #include "workqueue/shared/postgres/internal/postgres_connection.h"
 
@@ -51,6 +54,16 @@ class PostgresDatabase final : public EngineDatabase {
   // The text that makes the tables in `schema`, or brings them up to date.
   static std::string MigrationSql(const std::string& schema);
 
+  // See `PostgresEngine`.
+  static absl::Status AddInTransaction(pg_conn* connection,
+                                       const std::string& schema,
+                                       absl::string_view queue,
+                                       const AddOptions& options,
+                                       absl::Span<const std::string> items);
+
+  // An entry of an index has 2,704 bytes at most.
+  static constexpr size_t kMaxItemBytes = 2048;
+
   // EngineDatabase
   absl::Status Write(absl::Time deadline, const Body& body,
                      const std::atomic<bool>* interrupted = nullptr) override {
@@ -66,8 +79,7 @@ class PostgresDatabase final : public EngineDatabase {
   void AwaitMessages(uint32_t heard, absl::Duration timeout) override;
   void Wake() override;
   absl::StatusOr<EngineSettings> CheckSettings(absl::Time deadline) override;
-  // An entry of an index has 2,704 bytes at most.
-  size_t MaxItemBytes() const override { return 2048; }
+  size_t MaxItemBytes() const override { return kMaxItemBytes; }
 
  private:
   class Store;
@@ -85,7 +97,9 @@ class PostgresDatabase final : public EngineDatabase {
   // Connects, and sees that the tables are there.
   absl::StatusOr<std::unique_ptr<PostgresConnection>> Connect(
       absl::Time deadline);
+  // Tries until the deadline.
   absl::Status Run(const Call& call, const Body& body);
+  absl::Status RunOnce(const Call& call, const Body& body, bool full);
   absl::Status TryOnce(const Call& call, const Body& body, bool full,
                        PostgresConnection* connection);
 
