@@ -71,7 +71,8 @@ class PostgresEngine final : public internal::TableEngine {
 
   // Makes the tables that are not there, and brings older ones up to date.
   // Tables of a later version stay as they are, and are an error. Errors as of
-  // `Create()`, and `kUnavailable` without a server. The user needs the right to create in the database.
+  // `Create()`, and `kUnavailable` without a server. The user needs the right
+  // to create in the database.
   static absl::Status Migrate(absl::string_view address);
 
   // Adds items, as the codec of the queue writes them, in a transaction of the
