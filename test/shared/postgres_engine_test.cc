@@ -541,6 +541,12 @@ class PostgresKillTest : public PostgresServerTest {
     std::mt19937 random(flags.seed);
     const auto below = [&](int n) { return static_cast<int>(random() % n); };
     int crashes = 0, cuts = 0;
+    const auto crash = [&] {
+      server_->Crash();
+      absl::SleepFor(absl::Milliseconds(below(300)));
+      server_->StartAgain();
+      ++crashes;
+    };
     address_of_workers_ = address;
     for (int i = 0; i < 4; ++i) workers_.push_back(Start(/*adds=*/true));
     for (int i = 0; i < kills; ++i) {
@@ -548,10 +554,7 @@ class PostgresKillTest : public PostgresServerTest {
       pid_t& worker = workers_[static_cast<size_t>(below(4))];
       switch (below(16)) {
         case 0:
-          server_->Crash();
-          absl::SleepFor(absl::Milliseconds(below(300)));
-          server_->StartAgain();
-          ++crashes;
+          crash();
           continue;
         case 1:
         case 2:
@@ -573,6 +576,8 @@ class PostgresKillTest : public PostgresServerTest {
           worker = Start(/*adds=*/true);
       }
     }
+    absl::SleepFor(absl::Seconds(1));
+    crash();
     for (pid_t& worker : workers_) {
       Kill(worker);
       worker = Start(/*adds=*/false);
