@@ -12,6 +12,7 @@ import os
 import pathlib
 import pwd
 import shutil
+import sqlite3
 import subprocess
 import tempfile
 import time
@@ -195,3 +196,17 @@ class Postgres(Server):
              "--command", f"CREATE DATABASE {self.DATABASE}"],
             stderr=subprocess.DEVNULL, check=False)
         return created.returncode == 0
+
+
+class Sqlite(Server):
+    """No server, but a file that is not there yet. The address names it."""
+
+    @classmethod
+    def version(cls):
+        return f"SQLite {sqlite3.sqlite_version}"
+
+    def _start(self, folder):
+        self.address = f"sqlite:{folder}/queues.db"
+
+    def _answers(self):
+        return True

@@ -3,11 +3,13 @@
 //
 // The cases of a queue that several processes share, run on `SharedQueue`:
 //
-//     shared_cases shared-queue CASE --server ADDRESS [--items N]
+//     shared_cases SUBJECT CASE --server ADDRESS [--items N]
 //     shared_cases --list
 //
-// ADDRESS is the path of the socket of a Redis server that nothing else uses.
-// `bench/compare` starts one.
+// ADDRESS is the path of the socket of a Redis server that nothing else uses,
+// for the subject `shared-queue`. For `shared-queue-sqlite` and
+// `shared-queue-postgres` it names a file or a database in the same way, and
+// two cases are left out. `bench/compare` starts the servers.
 //
 //   shared_cycle_W   -- 8 threads add items, W workers process them, with
 //                       AcquireNext
@@ -27,6 +29,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <thread>  // NOLINT(build/c++11)
@@ -34,7 +37,9 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -47,6 +52,13 @@
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/lease.h"
 #include "workqueue/shared/shared_queue.h"
+
+#ifdef WORKQUEUE_BENCH_POSTGRES
+#include "workqueue/shared/postgres/postgres_engine.h"
+#endif
+#ifdef WORKQUEUE_BENCH_SQLITE
+#include "workqueue/shared/sqlite/sqlite_engine.h"
+#endif
 
 namespace workqueue {
 namespace {
@@ -295,7 +307,17 @@ struct Case {
   void (*run)(const std::string& server, int64_t items);
 };
 
-constexpr absl::string_view kSubject = "shared-queue";
+// Those that a program with these parts of the library has.
+constexpr absl::string_view kSubjects[] = {
+    "shared-queue",
+#ifdef WORKQUEUE_BENCH_POSTGRES
+    "shared-queue-postgres",
+#endif
+#ifdef WORKQUEUE_BENCH_SQLITE
+    "shared-queue-sqlite",
+#endif
+};
+
 constexpr Case kCases[] = {
     {"shared_cycle_1",
      [](const std::string& server, int64_t) { ReportCycle(server, 1); }},
@@ -311,14 +333,40 @@ constexpr Case kCases[] = {
      [](const std::string& server, int64_t) { ReportCalls(server); }},
 };
 
+// These ask the server of Redis.
+bool IsOfRedis(absl::string_view name) {
+  return name == "shared_bytes" || name == "shared_calls";
+}
+
+// Lets addresses name the engines, and makes the tables.
+void Prepare(const std::string& server) {
+#ifdef WORKQUEUE_BENCH_SQLITE
+  RegisterSqlite();
+#endif
+#ifdef WORKQUEUE_BENCH_POSTGRES
+  RegisterPostgres();
+  if (absl::StartsWith(server, "postgres://")) {
+    const absl::Status made = PostgresEngine::Migrate(server);
+    if (!made.ok()) Fail(made.ToString());
+  }
+#endif
+}
+
 int Main(const std::vector<absl::string_view>& args) {
   if (args.size() == 1 && args[0] == "--list") {
-    for (const Case& c : kCases) absl::PrintF("%s\t%s\n", kSubject, c.name);
+    for (const absl::string_view subject : kSubjects) {
+      for (const Case& c : kCases) {
+        if (subject != kSubjects[0] && IsOfRedis(c.name)) continue;
+        absl::PrintF("%s\t%s\n", subject, c.name);
+      }
+    }
     return 0;
   }
   std::string server;
   int64_t items = 100000;
-  bool valid = args.size() >= 2 && args.size() % 2 == 0 && args[0] == kSubject;
+  bool valid = args.size() >= 2 && args.size() % 2 == 0;
+  valid = valid && std::find(std::begin(kSubjects), std::end(kSubjects),
+                             args[0]) != std::end(kSubjects);
   for (size_t i = 2; valid && i < args.size(); i += 2) {
     if (args[i] == "--server") {
       server = std::string(args[i + 1]);
@@ -329,13 +377,13 @@ int Main(const std::vector<absl::string_view>& args) {
   valid = valid && !server.empty() && items >= 1;
   for (const Case& c : kCases) {
     if (!valid || c.name != args[1]) continue;
+    Prepare(server);
     c.run(server, items);
     return 0;
   }
   absl::FPrintF(stderr,
-                "usage: shared_cases %s CASE --server ADDRESS [--items N] | "
-                "--list\n",
-                kSubject);
+                "usage: shared_cases SUBJECT CASE --server ADDRESS [--items N] "
+                "| --list\n");
   return 2;
 }
 
