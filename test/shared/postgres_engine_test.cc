@@ -428,6 +428,34 @@ TEST_F(PostgresServerTest, CallsWaitForALockOnlyUntilTheirDeadline) {
   EXPECT_EQ(queue->Get(), "y");
 }
 
+// Behind a pooler that gives each transaction another connection.
+TEST_F(PostgresServerTest, APoolerIsToldOf) {
+  const auto pooler = server_->StartPooler();
+  if (!pooler.ok()) GTEST_SKIP() << pooler.status();
+  const std::string address = *pooler;
+  const auto a = *PostgresEngine::Create(address);
+  const auto b = *PostgresEngine::Create(address);
+  const absl::Status told = Queue::Create(Options(*a)).status();
+  EXPECT_TRUE(absl::StrContains(told.message(), "a pooler is between")) << told;
+  auto options = Options(*a);
+  options.require_durable_server = false;
+  const auto of_a = *Queue::Create(options);
+  options.engine = b.get();
+  const auto of_b = *Queue::Create(options);
+  for (int i = 0; i < 3; ++i) {
+    auto got = Async([&] { return of_b->Get(); });
+    ASSERT_TRUE(Add(*of_a, absl::StrCat(i)).ok());
+    EXPECT_EQ(got.get(), absl::StrCat(i));
+    EXPECT_TRUE(of_b->Done(absl::StrCat(i)));
+  }
+  // It has changed nothing for others who get the same connections.
+  Connection other(address);
+  EXPECT_EQ(other.Do("SHOW enable_seqscan"), "on");
+  EXPECT_EQ(other.Do("SELECT count(*) FROM pg_locks WHERE locktype ="
+                     " 'advisory'"),
+            "0");
+}
+
 // Elections of two processes.
 class PostgresElectionTest : public PostgresEngineTest {
  protected:

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <filesystem>  // NOLINT(build/c++17)
+#include <fstream>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -105,6 +106,10 @@ absl::StatusOr<std::unique_ptr<PostgresServer>> PostgresServer::Start(
 }
 
 PostgresServer::~PostgresServer() {
+  if (pooler_ > 0) {
+    kill(pooler_, SIGKILL);
+    waitpid(pooler_, nullptr, 0);
+  }
   kill(pid_, SIGQUIT);
   waitpid(pid_, nullptr, 0);
 }
@@ -112,6 +117,29 @@ PostgresServer::~PostgresServer() {
 std::string PostgresServer::address() const {
   return absl::StrCat("postgres:///postgres?host=", folder_.path(),
                       "&user=test");
+}
+
+absl::StatusOr<std::string> PostgresServer::StartPooler() {
+  const char* const program = getenv("WORKQUEUE_PGBOUNCER");
+  const std::string path = program != nullptr ? program : "/usr/sbin/pgbouncer";
+  if (access(path.c_str(), X_OK) != 0) {
+    return absl::NotFoundError(absl::StrCat(
+        "there is no ", path, "; Debian's package pgbouncer has it"));
+  }
+  const std::string& folder = folder_.path();
+  std::ofstream(folder + "/users") << "\"test\" \"\"\n";
+  std::ofstream(folder + "/pooler.ini")
+      << "[databases]\n* = host=" << folder << " port=5432\n[pgbouncer]\n"
+      << "listen_port = 6432\nunix_socket_dir = " << folder
+      << "\nauth_type = trust\nauth_file = " << folder << "/users\n"
+      << "pool_mode = transaction\ndefault_pool_size = 3\n";
+  pooler_ = Spawn({path, folder + "/pooler.ini"}, folder);
+  const std::string to = absl::StrCat("postgres:///postgres?host=", folder,
+                                      "&port=6432&user=test");
+  while (PQping(to.c_str()) != PQPING_OK) {
+    absl::SleepFor(absl::Milliseconds(10));
+  }
+  return to;
 }
 
 void PostgresServer::Crash() {

@@ -34,6 +34,12 @@ class PostgresServer {
   PostgresServer& operator=(const PostgresServer&) = delete;
 
   std::string address() const;
+
+  // Starts pgbouncer, which gives each transaction a connection of its own, and
+  // returns the address of that. Returns `absl::NotFoundError` if it is not
+  // installed.
+  absl::StatusOr<std::string> StartPooler();
+
   pid_t pid() const { return pid_; }
 
   // Ends all its processes without a chance to write anything, and starts it
@@ -49,6 +55,7 @@ class PostgresServer {
   const std::vector<std::string> settings_;
   const TemporaryFolder folder_;
   pid_t pid_ = -1;
+  pid_t pooler_ = -1;
 };
 
 // Returns the server that all tests of this program share, with tables. If none

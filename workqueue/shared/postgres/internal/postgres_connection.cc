@@ -236,8 +236,9 @@ bool PostgresConnection::InTransaction() const {
 
 int PostgresConnection::socket() const { return PQsocket(connection_); }
 
-bool PostgresConnection::IsDirect(int64_t server_process) const {
-  return PQbackendPID(connection_) == server_process;
+bool PostgresConnection::FindPooler(int64_t server_process) {
+  has_pooler_ = PQbackendPID(connection_) != server_process;
+  return has_pooler_;
 }
 
 bool PostgresConnection::TakeNotifications() {
@@ -258,7 +259,7 @@ absl::Status PostgresConnection::Send(
     if (it.apart) good = good && PQpipelineSync(connection_) == 1;
     const Parameters parameters(it.values);
     const int n = parameters.size();
-    if (it.once) {
+    if (it.once || has_pooler_) {
       good = good && PQsendQueryParams(connection_, it.sql.c_str(), n,
                                        parameters.types.data(),
                                        parameters.values.data(),

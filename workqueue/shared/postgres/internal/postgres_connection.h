@@ -101,9 +101,12 @@ class PostgresConnection {
   bool TakeNotifications();
 
   int socket() const;
-  // Whether the server itself is at the other end, as far as can be seen from
-  // the number of its process: a pooler has its own.
-  bool IsDirect(int64_t server_process) const;
+
+  // Returns whether a pooler is between this process and the server, whose
+  // process has that number: a pooler tells another one. From now on nothing is
+  // left at the server, which the next transaction may not find.
+  bool FindPooler(int64_t server_process);
+  bool has_pooler() const { return has_pooler_; }
 
  private:
   PostgresConnection() = default;
@@ -119,6 +122,7 @@ class PostgresConnection {
 
   pg_conn* connection_ = nullptr;
   bool healthy_ = true;
+  bool has_pooler_ = false;
   std::map<std::string, std::string> prepared_;  // name by text
 };
 

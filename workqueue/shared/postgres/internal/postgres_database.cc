@@ -139,6 +139,22 @@ RETURNS void LANGUAGE sql VOLATILE AS
   $$ SELECT {s}.add(queue, convert_to(item, 'UTF8'), after, priority) $$;
 )sql";
 
+// Of a connection, or of a transaction.
+constexpr absl::string_view kSettings =
+    // Scans of whole tables are never right here.
+    "SELECT set_config('enable_seqscan', 'off', {local}),"
+    " set_config('enable_hashjoin', 'off', {local}),"
+    " set_config('enable_mergejoin', 'off', {local}),"
+    " set_config('enable_bitmapscan', 'off', {local}),"
+    " set_config('jit', 'off', {local}),"
+    " set_config('plan_cache_mode', 'force_generic_plan', {local}),"
+    // Who is suspended must not keep the others from the queue.
+    " set_config('idle_in_transaction_session_timeout', '2s', {local}),"
+    // What was acknowledged is on the disk.
+    " set_config('synchronous_commit', CASE"
+    "   WHEN current_setting('synchronous_commit') = 'off' THEN 'on'"
+    "   ELSE current_setting('synchronous_commit') END, {local})";
+
 // The key after all that begin with `prefix`. No prefix is empty, or consists
 // of the largest byte.
 std::string EndOf(absl::string_view prefix) {
@@ -166,24 +182,13 @@ absl::Status NothingChanged(const absl::Status& status) {
 struct PostgresDatabase::Sql {
   explicit Sql(const std::string& schema)
       : schema(Quoted(schema)),
-        settings(Of(
-            // Scans of whole tables are never right here.
-            "SELECT set_config('enable_seqscan', 'off', false),"
-            " set_config('enable_hashjoin', 'off', false),"
-            " set_config('enable_mergejoin', 'off', false),"
-            " set_config('enable_bitmapscan', 'off', false),"
-            " set_config('jit', 'off', false),"
-            " set_config('plan_cache_mode', 'force_generic_plan', false),"
-            // Who is suspended must not keep the others from the queue.
-            " set_config('idle_in_transaction_session_timeout', '2s', false),"
-            // What was acknowledged is on the disk.
-            " set_config('synchronous_commit', CASE"
-            "   WHEN current_setting('synchronous_commit') = 'off' THEN 'on'"
-            "   ELSE current_setting('synchronous_commit') END, false),"
-            " current_setting('server_version_num')::bigint")),
+        settings(absl::StrReplaceAll(kSettings, {{"{local}", "false"}})),
+        local_settings(absl::StrReplaceAll(kSettings, {{"{local}", "true"}})),
         tables(Of("SELECT version, '{s}.entry'::regclass::oid::bigint,"
                   " '{s}.listener'::regclass::oid::bigint,"
-                  " pg_backend_pid()::bigint FROM {s}.version")),
+                  " pg_backend_pid()::bigint,"
+                  " current_setting('server_version_num')::bigint"
+                  " FROM {s}.version")),
         find_queue(Of("SELECT id, layout FROM {s}.queue WHERE name = $1")),
         add_queue(Of("INSERT INTO {s}.queue (name, layout) VALUES ($1, $2)"
                      " ON CONFLICT (name) DO NOTHING")),
@@ -284,8 +289,8 @@ struct PostgresDatabase::Sql {
   }
 
   const std::string schema;
-  const std::string settings, tables, find_queue, add_queue, begin,
-      begin_reading, lock, fetch, listeners, take_inbox, update, remove,
+  const std::string settings, local_settings, tables, find_queue, add_queue,
+      begin, begin_reading, lock, fetch, listeners, take_inbox, update, remove,
       remove_keys, insert, add_front, update_front, next_listener, add_listener,
       remove_listener, add_messages, messages, with_inbox, remove_messages,
       notify, occupy, vacate;
@@ -547,6 +552,8 @@ void PostgresDatabase::Tables::Fetch(
   if (begins) {
     statements.push_back({call_.writes ? sql_.begin : sql_.begin_reading});
   }
+  const bool sets = begins && call_.writes && connection_.has_pooler();
+  if (sets) statements.push_back({sql_.local_settings});
   if (begins && call_.writes) {
     const absl::Duration left = std::clamp(
         call_.deadline - MachineTime(), absl::Milliseconds(1), absl::Hours(1));
@@ -580,7 +587,7 @@ void PostgresDatabase::Tables::Fetch(
   const std::vector<PostgresRows> all = Execute(statements);
   if (!error_.ok()) return;
   has_begun_ = true;
-  const size_t first = begins && call_.writes ? 1 : 0;
+  const size_t first = (sets ? 1 : 0) + (begins && call_.writes ? 1 : 0);
   const PostgresRows& rows = all[first];
   std::vector<int64_t> counts(ranges.size());
   std::vector<std::string> ends = firsts;
@@ -698,6 +705,11 @@ absl::Status PostgresDatabase::Tables::CheckSettings(EngineSettings* settings) {
       Execute({{"SELECT current_setting('fsync'),"
                 " current_setting('full_page_writes')"}});
   if (!error_.ok()) return error_;
+  if (connection_.has_pooler()) {
+    settings->wrong.push_back(
+        "a pooler is between this process and the server: items are handed "
+        "over only each second; connect to the server itself");
+  }
   if (all[0].Bytes(0, 0) == "off") {
     settings->wrong.push_back(
         "fsync is off: what was acknowledged may be lost when the machine "
@@ -780,6 +792,9 @@ void PostgresDatabase::Tables::WriteEntries(
 absl::Status PostgresDatabase::Tables::Commit() {
   if (!error_.ok()) return error_;
   std::vector<Statement> statements;
+  if (call_.writes && !has_begun_ && connection_.has_pooler()) {
+    statements.push_back({sql_.local_settings});
+  }
   if (call_.writes && has_begun_) WriteEntries(&statements);
   for (Statement& it : later_) statements.push_back(std::move(it));
   if (!receivers_.empty()) {
@@ -851,22 +866,31 @@ absl::StatusOr<std::unique_ptr<PostgresConnection>> PostgresDatabase::Connect(
     absl::Time deadline) {
   auto connection = PostgresConnection::Connect(address_, deadline);
   if (!connection.ok()) return connection.status();
-  const auto rows =
-      (*connection)->Execute({{sql_->settings}, {sql_->tables}}, deadline);
+  auto rows = (*connection)
+                  ->Execute({{sql_->tables,
+                              {},
+                              /*apart=*/false,
+                              /*once=*/true}},
+                            deadline);
   if (!rows.ok()) return NothingChanged(rows.status());
+  const PostgresRows found = rows->front();
   constexpr int kOldest = 140000;
-  if ((*rows)[0].Number(0, 8) < kOldest) {
+  if (found.Number(0, 4) < kOldest) {
     return absl::FailedPreconditionError(
-        absl::StrCat("the server has the version ", (*rows)[0].Number(0, 8),
+        absl::StrCat("the server has the version ", found.Number(0, 4),
                      "; 14 is the oldest that works"));
   }
-  if ((*rows)[1].Number(0, 0) != kVersion) {
+  if (found.Number(0, 0) != kVersion) {
     return absl::FailedPreconditionError(absl::StrCat(
         "the tables in the schema ", sql_->schema, " have the version ",
-        (*rows)[1].Number(0, 0), ", and this library the version ", kVersion));
+        found.Number(0, 0), ", and this library the version ", kVersion));
   }
-  entry_table_ = (*rows)[1].Number(0, 1);
-  listener_table_ = (*rows)[1].Number(0, 2);
+  entry_table_ = found.Number(0, 1);
+  listener_table_ = found.Number(0, 2);
+  if (!(*connection)->FindPooler(found.Number(0, 3))) {
+    rows = (*connection)->Execute({{sql_->settings}}, deadline);
+    if (!rows.ok()) return NothingChanged(rows.status());
+  }
   return connection;
 }
 
@@ -939,9 +963,7 @@ absl::Status PostgresDatabase::ConnectListening(absl::Time deadline) {
   listening_ = nullptr;
   auto connection = Connect(deadline);
   if (!connection.ok()) return connection.status();
-  const auto rows = (*connection)->Execute({{sql_->tables}}, deadline);
-  if (!rows.ok()) return rows.status();
-  polls_ = !(*connection)->IsDirect((*rows)[0].Number(0, 3));
+  polls_ = (*connection)->has_pooler();
   listening_ = *std::move(connection);
   look_ = true;
   return ListenFor({listeners_.begin(), listeners_.end()}, deadline);
@@ -1033,12 +1055,6 @@ absl::StatusOr<EngineSettings> PostgresDatabase::CheckSettings(
         return static_cast<Tables&>(tables).CheckSettings(&settings);
       });
   if (!status.ok()) return status;
-  MutexLock lock(&listening_mu_);
-  if (polls_) {
-    settings.wrong.push_back(
-        "a pooler is between this process and the server: items are handed "
-        "over only each second; connect to the server itself");
-  }
   return settings;
 }
 
