@@ -42,6 +42,10 @@ function(workqueue_find_or_fetch package target repository)
   set(CMAKE_CXX_VISIBILITY_PRESET default)
   set(CMAKE_VISIBILITY_INLINES_HIDDEN OFF)
   FetchContent_MakeAvailable(${package})
+  # Abseil 20240116 installs this helper of its tests, which needs GoogleTest.
+  if(TARGET test_allocator)
+    set_property(TARGET test_allocator PROPERTY INTERFACE_LINK_LIBRARIES)
+  endif()
 endfunction()
 
 # workqueue_check_abseil()
