@@ -414,12 +414,17 @@ class SqliteKillTest : public SqliteEngineTest {
     for (pid_t pid : workers_) Kill(pid);
   }
 
-  pid_t Start(bool adds) {
+  KillWorker NewWorker() const {
     KillWorker worker;
     worker.socket = absl::StrCat("sqlite:", path_);
     worker.queue = kQueue;
-    worker.records = RecordsOf(processes_++);
     worker.lease = kLease;
+    return worker;
+  }
+
+  pid_t Start(bool adds) {
+    KillWorker worker = NewWorker();
+    worker.records = RecordsOf(processes_++);
     worker.seed = TheFlags().seed + 100 * static_cast<uint32_t>(processes_);
     worker.adds = adds;
     return worker.Start();
@@ -505,11 +510,8 @@ TEST_F(SqliteKillTest, KeepsItsPromises) {
     worker = Start(/*adds=*/false);
   }
   {
-    const auto engine = NewEngine();
-    auto options = Options(*engine);
-    options.name = kQueue;
-    options.lease = kLease;
-    Drain(**Queue::Create(options));
+    RegisterSqlite();
+    Drain(**Queue::Create(NewWorker().Options()));
   }
   for (pid_t worker : workers_) Kill(worker);
   workers_.clear();
