@@ -34,7 +34,7 @@ using internal::ReaderMutexLock;
 
 namespace {
 
-constexpr uint32_t kItems = 4;
+constexpr uint32_t kItems = 8;
 constexpr int kMostTries = 20;
 
 std::string NameOf(uint32_t item) { return absl::StrCat("item ", item); }
@@ -146,6 +146,10 @@ void EngineHistory::Note(const EngineRequest& request, int64_t begin,
                          begin, end, it.x});
     }
   }
+  for (uint32_t i = 0; i < kItems && reply == nullptr && request.take > 0;
+       ++i) {
+    histories_[NameOf(i)].push_back({Operation::kHandOut, begin});
+  }
   if (reply == nullptr) return;
   for (const HandedOut& it : reply->items) {
     histories_[it.item].push_back({Operation::kHandOut, begin, end, it.token});
@@ -164,11 +168,12 @@ void EngineHistory::Cut() {
   is_cut_ = true;
 }
 
+void EngineHistory::Resume() {
+  MutexLock lock(&mu_);
+  is_cut_ = false;
+}
+
 std::string EngineHistory::Drain(Engine& engine) {
-  {
-    MutexLock lock(&mu_);
-    is_cut_ = false;
-  }
   EngineRequest request;
   request.client = request.client_name = "drain";
   request.lease = 100 * kLease;

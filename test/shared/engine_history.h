@@ -38,8 +38,9 @@ class EngineHistory {
            uint32_t seed);
 
   // From now on nobody knows how a request ends that is in progress, and
-  // nobody makes one, until `Drain()`.
+  // nobody makes one, until `Resume()`.
   void Cut();
+  void Resume();
 
   // When all leases have ended, takes all items, and ends their processing.
   // Returns what is wrong with the history then, or an empty string.

@@ -65,7 +65,7 @@ class BrokenEngine final : public Engine {
       is_dropped[i] =
           adds &&
           (broken_ == Broken::kLosesAdds
-               ? random_() % 50 == 0
+               ? random_() % 8 == 0
                : broken_ == Broken::kLosesAddsWhileProcessed && token != 0);
       if (is_dropped[i]) it.code = EngineOperation::kNumRequeues;
     }
@@ -150,7 +150,7 @@ TEST_P(EngineHistoryTest, WhatIsBrokenIsFound) {
   for (Broken broken : {Broken::kLosesAdds, Broken::kLosesAddsWhileProcessed,
                         Broken::kEndsByAnyToken, Broken::kHandsOutTwice}) {
     std::string found;
-    for (uint32_t seed = 0; seed < 40 && found.empty(); ++seed) {
+    for (uint32_t seed = 0; seed < 200 && found.empty(); ++seed) {
       found = Run(broken, seed);
     }
     EXPECT_NE(found, "") << static_cast<int>(broken);

@@ -153,6 +153,8 @@ class Checker {
 
   void Check(const std::string& name, Item* item) {
     item->history.push_back({QueueOperation::kIsGone, last_ + 1, last_ + 1});
+    // A process may have ended before it told of a hand-out.
+    item->history.push_back({QueueOperation::kHandOut});
     if (const auto found = CheckHistory(item->history)) {
       const auto kind = found->operation.kind;
       report_.violations.push_back(

@@ -52,7 +52,9 @@ class Search {
   explicit Search(const std::vector<Operation>& operations)
       : all_(operations), places_(operations.size()) {
     for (size_t i = 0; i < all_.size(); ++i) {
-      if (all_[i].kind == Operation::kHandOut) hand_outs_.push_back(i);
+      if (all_[i].kind == Operation::kHandOut && all_[i].end != kNever) {
+        hand_outs_.push_back(i);
+      }
     }
     std::sort(hand_outs_.begin(), hand_outs_.end(), [this](size_t a, size_t b) {
       return all_[a].token < all_[b].token;
@@ -89,21 +91,28 @@ class Search {
  private:
   void Begin(size_t i) {
     const Operation& it = all_[i];
-    if (it.kind == Operation::kHandOut) {
-      begun_.insert(i);
-    } else if (it.end != kNever) {
-      in_progress_.insert(i);
+    if (it.end != kNever) {
+      (it.kind == Operation::kHandOut ? begun_ : in_progress_).insert(i);
+    } else if (it.kind == Operation::kHandOut) {
+      may_expire_ = true;
     } else if (it.kind == Operation::kAdd || it.kind == Operation::kAddLater) {
       ++possible_adds_;
     } else {
-      // `true` if the item is queued then.
-      possible_ends_.emplace(it.token, it.kind != Operation::kDone);
+      possible_ends_.emplace(it.token, it.kind);
     }
   }
 
   // The token of the last one of so many hand-outs.
   int64_t LastToken(size_t n) const {
     return n == 0 ? -kNever : all_[hand_outs_[n - 1]].token;
+  }
+
+  static void End(Operation::Kind kind, State& s) {
+    s.held = false;
+    if (kind == Operation::kGiveBack) s.queued = true;
+    if (kind != Operation::kExpiry) return;
+    s.queued = false;
+    s.waits = true;
   }
 
   // Notes in `*next` all states in which the operation has happened, and of
@@ -136,13 +145,13 @@ class Search {
       }
       go_on([&](State& s) {
         s.happened.insert(other);
-        if (ends) s.held = false;
+        if (ends) End(it.kind, s);
         if (it.kind == Operation::kAddLater) s.waits = true;
-        if (it.kind == Operation::kAdd ||
-            (ends && it.kind != Operation::kDone)) {
-          s.queued = true;
-        }
+        if (it.kind == Operation::kAdd) s.queued = true;
       });
+    }
+    if (may_expire_ && state.queued && !state.held) {
+      go_on([](State& s) { End(Operation::kExpiry, s); });
     }
     if (state.waits) {
       go_on([](State& s) {
@@ -156,10 +165,7 @@ class Search {
     if (state.held) {
       const auto [from, to] = possible_ends_.equal_range(token);
       for (auto it = from; it != to; ++it) {
-        go_on([&](State& s) {
-          s.held = false;
-          s.queued = s.queued || it->second;
-        });
+        go_on([&](State& s) { End(it->second, s); });
       }
     } else if (state.queued && state.handed_out < hand_outs_.size() &&
                LastToken(state.handed_out + 1) > token &&
@@ -212,7 +218,8 @@ class Search {
   std::set<size_t> in_progress_;
   // What has begun and perhaps happens.
   size_t possible_adds_ = 0;
-  std::multimap<int64_t, bool> possible_ends_;
+  std::multimap<int64_t, Operation::Kind> possible_ends_;
+  bool may_expire_ = false;
 };
 
 }  // namespace

@@ -38,15 +38,15 @@ struct QueueOperation {
     kHandOut = 'H',   // It is handed out. Tokens grow.
     kDone = 'D',      // That processing ends.
     kGiveBack = 'G',  // The same, and the item is queued.
-    kExpiry = 'X',    // The same, because the lease has ended.
+    kExpiry = 'X',    // The lease ends, and the item waits: as after kAddLater.
     kIsGone = 'I',    // The item is idle, and does not wait.
   };
 
   Kind kind;
   int64_t begin = 0;
   // `kNever`: it is not known whether it happened. It can have done so at any
-  // time after its begin. A hand-out is known: one of which nobody knows ends
-  // with its lease, which is as if the item had stayed where it was.
+  // time after its begin. A hand-out of which nobody knows ends with its lease;
+  // then there can have been any number of them.
   int64_t end = kNever;
   int64_t token = 0;  // of all but adds
 };
