@@ -3,11 +3,11 @@
 
 # The components of an installation.
 set(WORKQUEUE_COMPONENTS
-  core testing shared sqlite prometheus opentelemetry inspect)
+  core testing shared sqlite postgres prometheus opentelemetry inspect)
 
 set(WORKQUEUE_LIBRARIES
-  workqueue tracing redis shared shared_testing sqlite leader_election
-  prometheus opentelemetry inspect testing)
+  workqueue tracing redis shared shared_testing sqlite postgres
+  leader_election prometheus opentelemetry inspect testing)
 set(WORKQUEUE_NAMES_workqueue
   absl_clock_adapter acquire_async add_with_options async_queue async_reconcile
   async_timers await_callback bucket_rate_limiter clock controller
@@ -28,6 +28,7 @@ set(WORKQUEUE_NAMES_shared
   codec list_shared_queues retry_schedule shared_queue shared_queue_options)
 set(WORKQUEUE_NAMES_shared_testing memory_engine)
 set(WORKQUEUE_NAMES_sqlite sqlite_engine)
+set(WORKQUEUE_NAMES_postgres postgres_engine)
 set(WORKQUEUE_NAMES_leader_election leader_election_source leader_elector)
 set(WORKQUEUE_NAMES_prometheus prometheus_metrics_provider)
 set(WORKQUEUE_NAMES_opentelemetry opentelemetry_tracer)

@@ -74,11 +74,13 @@ ALLOWED_WAITS = {
     "workqueue/controller/async_reconcile.h": "absl::Now",
     "workqueue/controller/reconcile.h": "absl::Now",
     # The time of all processes of a machine.
-    "workqueue/shared/sqlite/sqlite_engine.cc": "CLOCK_REALTIME",
+    "workqueue/shared/sqlite/internal/sqlite_file.cc": "CLOCK_REALTIME",
     # Waits for other processes, which no Clock knows. Its timeouts are relative.
     "workqueue/shared/sqlite/internal/wake_file.cc": "SYS_futex",
-    # The only wait for a socket. Its timeout is relative.
+    # Wait for a socket. Their timeouts are relative.
     "workqueue/redis/redis_connection.cc": "poll",
+    "workqueue/shared/postgres/internal/postgres_connection.cc": "poll",
+    "workqueue/shared/postgres/internal/postgres_database.cc": "poll",
 }
 
 # What Abseil's releases name in different ways.

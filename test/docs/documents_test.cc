@@ -73,6 +73,7 @@ TEST_P(DocumentsTest, CodeIsCompiledAndRun) {
         "test/inspect/inspect_guide_test.cc",
         "test/opentelemetry/opentelemetry_tracer_test.cc",
         "test/shared/memory_engine_test.cc", "test/shared/shared_guide_test.cc",
+        "test/shared/postgres_engine_test.cc",
         "test/shared/sqlite_engine_test.cc",
         "examples/async_probe/coroutine_prober.h",
         "examples/async_probe/event_loop.h",

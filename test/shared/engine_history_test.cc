@@ -123,13 +123,18 @@ class EngineHistoryTest : public testing::TestWithParam<TestEngine> {
     const auto source = GetParam().make(&clock);
     const std::string queue = NewQueueName();
     EngineHistory history;
+    // Here: a server ends with the thread that has started it.
+    std::vector<std::unique_ptr<Engine>> engines;
+    for (uint32_t i = 0; i < 4; ++i) {
+      engines.push_back(std::make_unique<BrokenEngine>(
+          source->NewEngine(queue, 1, ""), broken, seed + i));
+    }
     {
       std::vector<Thread> threads;
       for (uint32_t i = 0; i < 4; ++i) {
         threads.emplace_back([&, i] {
-          BrokenEngine engine(source->NewEngine(queue, 1, ""), broken,
-                              seed + i);
-          history.Use(engine, absl::StrCat("client ", i), 60, 4 * seed + i);
+          history.Use(*engines[i], absl::StrCat("client ", i), 60,
+                      4 * seed + i);
         });
       }
       for (Thread& thread : threads) thread.join();

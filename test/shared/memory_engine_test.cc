@@ -181,15 +181,15 @@ TEST_F(MemoryEngineTest, AFileNeedsItsPartOfTheLibrary) {
     EXPECT_EQ(
         status,
         absl::InvalidArgumentError(
-            "address is \"sqlite:/x.db\", but this program has not called "
+            "address begins with \"sqlite:\", but this program has not called "
             "RegisterSqlite(), which is in "
             "workqueue/shared/sqlite/sqlite_engine.h; its library is "
             "//workqueue/shared/sqlite, and workqueue::sqlite in CMake"));
   }
   EXPECT_EQ(ListSharedQueues(options.redis, absl::Seconds(1)).status(),
             absl::InvalidArgumentError(
-                "address is \"sqlite:/x.db\"; only a SharedQueue and a "
-                "LeaderElector can be in a file"));
+                "address begins with \"sqlite:\"; only a SharedQueue and a "
+                "LeaderElector can be in a database"));
 }
 
 TEST_F(MemoryEngineTest, WhileItIsAwayNothingChanges) {

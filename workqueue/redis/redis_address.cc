@@ -174,11 +174,12 @@ absl::Status ParseUrl(absl::string_view url, absl::string_view rest,
 absl::Status ParseAddress(RedisOptions* options) {
   const std::string address = options->address;
   if (absl::StartsWith(address, "/")) return absl::OkStatus();
-  if (absl::StartsWith(address, "sqlite:")) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("address is \"", address,
-                     "\"; only a SharedQueue and a LeaderElector can be in a "
-                     "file"));
+  for (const absl::string_view other : {"sqlite:", "postgres"}) {
+    if (!absl::StartsWith(address, other)) continue;
+    // Without the rest, which may have a password.
+    return absl::InvalidArgumentError(absl::StrCat(
+        "address begins with \"", other,
+        "\"; only a SharedQueue and a LeaderElector can be in a database"));
   }
   const size_t end = address.find("://");
   if (end != std::string::npos) {

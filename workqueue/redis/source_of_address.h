@@ -7,46 +7,74 @@
 #include <atomic>
 #include <memory>
 #include <string>
-#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "workqueue/redis/redis_options.h"
 
 namespace workqueue::internal {
 
-// SqliteOpener
+// The addresses of engines that are parts of the library of their own, and what
+// a program must have called before it uses one.
+struct SqliteScheme {
+  static constexpr absl::string_view kPrefixes[] = {"sqlite:"};
+  static constexpr absl::string_view kMissing =
+      "RegisterSqlite(), which is in workqueue/shared/sqlite/sqlite_engine.h; "
+      "its library is //workqueue/shared/sqlite, and workqueue::sqlite in "
+      "CMake";
+};
+struct PostgresScheme {
+  static constexpr absl::string_view kPrefixes[] = {"postgres://",
+                                                    "postgresql://"};
+  static constexpr absl::string_view kMissing =
+      "RegisterPostgres(), which is in "
+      "workqueue/shared/postgres/postgres_engine.h; its library is "
+      "//workqueue/shared/postgres, and workqueue::postgres in CMake";
+};
+
+// SourceOpener
 //
-// Opens the source of engines, or of elections, that "sqlite:PATH" names. Null
-// unless the program has registered the part of the library that can do so:
-// who does without that part does not link it.
-template <typename Source>
-struct SqliteOpener {
+// Opens the source of engines, or of elections, that an address names which has
+// the scheme. The function is null unless the program has registered that part
+// of the library: who does without it does not link it.
+template <typename Scheme, typename Source>
+struct SourceOpener {
   using Function =
       absl::StatusOr<std::shared_ptr<Source>> (*)(const std::string& address);
 
   static inline std::atomic<Function> function{nullptr};
+
+  // Opens the source if `address` has the scheme. Otherwise it is null.
+  static absl::StatusOr<std::shared_ptr<Source>> Open(
+      const std::string& address) {
+    for (const absl::string_view prefix : Scheme::kPrefixes) {
+      if (!absl::StartsWith(address, prefix)) continue;
+      if (const Function open = function) return open(address);
+      return absl::InvalidArgumentError(absl::StrCat(
+          "address begins with \"", prefix,
+          "\", but this program has not called ", Scheme::kMissing));
+    }
+    return std::shared_ptr<Source>();
+  }
 };
 
 // Returns the source that the address of `*options` names, and takes the
-// address away. Null if it names a server, or if a source is `given`.
+// address away. Null if it names a server of Redis, or if a source is `given`.
 template <typename Source>
 absl::StatusOr<std::shared_ptr<Source>> TakeSource(const Source* given,
                                                    RedisOptions* options) {
-  if (given != nullptr || !absl::StartsWith(options->address, "sqlite:")) {
-    return std::shared_ptr<Source>();
+  if (given != nullptr) return std::shared_ptr<Source>();
+  auto source = SourceOpener<SqliteScheme, Source>::Open(options->address);
+  if (source.ok() && *source == nullptr) {
+    source = SourceOpener<PostgresScheme, Source>::Open(options->address);
   }
-  const auto open = SqliteOpener<Source>::function.load();
-  if (open == nullptr) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "address is \"", options->address,
-        "\", but this program has not called RegisterSqlite(), which is in "
-        "workqueue/shared/sqlite/sqlite_engine.h; its library is "
-        "//workqueue/shared/sqlite, and workqueue::sqlite in CMake"));
+  if (source.ok() && *source != nullptr) {
+    options->address = RedisOptions().address;
   }
-  return open(std::exchange(options->address, RedisOptions().address));
+  return source;
 }
 
 }  // namespace workqueue::internal

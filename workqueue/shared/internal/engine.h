@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -78,6 +79,9 @@ constexpr int64_t kMemoryFull = -1;
 
 // The operation must be tried again.
 constexpr int64_t kNotYet = -2;
+
+// The item has more than `Engine::MaxItemBytes()`. Nothing is done.
+constexpr int64_t kItemTooLong = -3;
 
 // EngineRequest
 //
@@ -307,6 +311,10 @@ class Engine {
   virtual absl::StatusOr<EngineSettings> CheckSettings(
       absl::Time /*deadline*/) {
     return EngineSettings();
+  }
+
+  virtual size_t MaxItemBytes() const {
+    return (std::numeric_limits<size_t>::max)();
   }
 };
 

@@ -10,11 +10,31 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 
 namespace workqueue::internal {
+
+// WantedEntries
+//
+// The entries that a call will probably read, so that a store which is far away
+// fetches them together. What is missing costs time only.
+struct WantedEntries {
+  // The first entries whose keys begin with `prefix`. Each leads to another
+  // one, whose key is `leads_to` and then the bytes from `rest` on of its own
+  // key, or its value if `rest` is zero.
+  struct Range {
+    std::string prefix;
+    size_t most;
+    std::string leads_to;
+    size_t rest;
+  };
+
+  std::vector<std::string> keys;
+  std::vector<Range> ranges;
+};
 
 // OrderedStore
 //
@@ -35,22 +55,24 @@ class OrderedStore {
 
   virtual ~OrderedStore() = default;
 
+  // These entries will probably be read.
+  virtual void Prefetch(const WantedEntries& /*wanted*/) {}
+
   virtual std::optional<std::string> Get(absl::string_view key) = 0;
   virtual void Put(absl::string_view key, absl::string_view value) = 0;
   virtual void Delete(absl::string_view key) = 0;
 
-  // The first entry whose key is not less.
-  virtual std::optional<Entry> From(absl::string_view key) = 0;
-
   // The first entry whose key begins with `prefix`, and is greater than
   // `after`.
-  std::optional<Entry> First(absl::string_view prefix,
-                             absl::string_view after = "") {
-    std::string from(prefix);
-    if (!after.empty()) from = std::string(after) + '\0';
-    std::optional<Entry> entry = From(from);
-    if (entry && !absl::StartsWith(entry->key, prefix)) entry.reset();
-    return entry;
+  virtual std::optional<Entry> First(absl::string_view prefix,
+                                     absl::string_view after = "") = 0;
+
+ protected:
+  // The least key that `First()` may find.
+  static std::string LeastKey(absl::string_view prefix,
+                              absl::string_view after) {
+    if (after.empty()) return std::string(prefix);
+    return std::string(after) + '\0';
   }
 };
 
@@ -69,9 +91,11 @@ class MemoryStore final : public OrderedStore {
     const auto found = entries_.find(key);
     if (found != entries_.end()) entries_.erase(found);
   }
-  std::optional<Entry> From(absl::string_view key) override {
-    const auto found = entries_.lower_bound(key);
+  std::optional<Entry> First(absl::string_view prefix,
+                             absl::string_view after = "") override {
+    const auto found = entries_.lower_bound(LeastKey(prefix, after));
     if (found == entries_.end()) return std::nullopt;
+    if (!absl::StartsWith(found->first, prefix)) return std::nullopt;
     return Entry{found->first, found->second};
   }
 

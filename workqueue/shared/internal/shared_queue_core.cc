@@ -344,6 +344,12 @@ absl::StatusOr<std::vector<int64_t>> SharedQueueCore::SendInPieces(
         call.results.end()) {
       return absl::ResourceExhaustedError("the server's memory is full");
     }
+    if (std::find(call.results.begin(), call.results.end(), kItemTooLong) !=
+        call.results.end()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("an item has more than ", engine_->MaxItemBytes(),
+                       " bytes, the most that this engine can keep"));
+    }
     results.insert(results.end(), call.results.begin(), call.results.end());
   } while (next != operations.end());
   return results;

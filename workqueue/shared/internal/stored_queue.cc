@@ -45,15 +45,14 @@ std::vector<std::string> GroupParts(const std::string& text) {
   return absl::StrSplit(text, absl::MaxSplits(' ', 2));
 }
 
-std::string ItemKey(absl::string_view item) {
-  return Packer("i").Rest(item).bytes();
-}
-
 std::string ClientKey(absl::string_view id) {
   return Packer("c").Rest(id).bytes();
 }
 
 std::string TurnKey(int64_t turn) { return Packer("t").Ordered(turn).bytes(); }
+
+// Where the item begins in the key of a place; see `PlaceIn()`.
+constexpr size_t kItemInPlace = 1 + 2 * sizeof(int64_t);
 
 std::string Version() {
   return absl::StrCat(WORKQUEUE_VERSION_MAJOR, ".", WORKQUEUE_VERSION_MINOR,
@@ -183,7 +182,7 @@ void StoredQueue::SaveMeta() {
 
 auto StoredQueue::Load(absl::string_view item) -> Entry {
   Entry e;
-  const std::optional<std::string> bytes = store_.Get(ItemKey(item));
+  const std::optional<std::string> bytes = store_.Get(KeyOf(item));
   if (!bytes) return e;
   Unpacker from(*bytes);
   e.state = static_cast<State>(from.Number());
@@ -207,7 +206,7 @@ auto StoredQueue::Load(absl::string_view item) -> Entry {
 
 void StoredQueue::Save(absl::string_view item, const Entry& e) {
   if (e.state == State::kIdle && e.failures == 0 && !e.Waits()) {
-    return store_.Delete(ItemKey(item));
+    return store_.Delete(KeyOf(item));
   }
   Packer to;
   to.Number(static_cast<int64_t>(e.state));
@@ -224,7 +223,7 @@ void StoredQueue::Save(absl::string_view item, const Entry& e) {
       .Number(e.retry ? 1 : 0)
       .Number(e.due_retry ? 1 : 0)
       .Number(e.in_process ? 1 + static_cast<int64_t>(*e.in_process) : 0);
-  store_.Put(ItemKey(item), to.bytes());
+  store_.Put(KeyOf(item), to.bytes());
 }
 
 auto StoredQueue::LoadClient(absl::string_view id) -> std::optional<Client> {
@@ -757,6 +756,42 @@ void StoredQueue::Tell(int64_t due) {
   }
   meta_.drained = drained ? 1 : 0;
   meta_.due = due;
+}
+
+std::string StoredQueue::KeyOf(absl::string_view item) {
+  return Packer("i").Rest(item).bytes();
+}
+
+WantedEntries StoredQueue::WantedBy(const EngineRequest& request) {
+  WantedEntries wanted;
+  wanted.keys = {"m", ClientKey(request.client)};
+  for (const EngineOperation& operation : request.operations) {
+    if (!operation.item.empty()) wanted.keys.push_back(KeyOf(operation.item));
+  }
+  // Beside what this client takes, what it adds may be handed to others.
+  const size_t handed_out =
+      request.waiting_workers + request.take + request.operations.size();
+  wanted.ranges = {{std::string(1, kReady), handed_out + 1, "i", kItemInPlace},
+                   {std::string(1, kWaiting), 2, "i", kItemInPlace},
+                   {std::string(1, kLeases), 2, "i", kItemInPlace},
+                   {"t", request.operations.size() + 1, "c", 0}};
+  return wanted;
+}
+
+WantedEntries StoredQueue::WantedBy(const EngineSnapshotRequest& request) {
+  WantedEntries wanted;
+  wanted.keys = {"m"};
+  if (request.item) {
+    wanted.keys.push_back(KeyOf(*request.item));
+    return wanted;
+  }
+  for (Set set : {kReady, kWaiting, kLeases, kFailing, kParked}) {
+    if (request.max == 0) break;
+    wanted.ranges.push_back(
+        {std::string(1, set), request.max, "i", kItemInPlace});
+  }
+  if (request.details) wanted.ranges.push_back({"c", 100, "", 1});
+  return wanted;
 }
 
 std::optional<EngineReply> StoredQueue::Apply(const EngineRequest& request,

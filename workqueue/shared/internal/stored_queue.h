@@ -55,6 +55,13 @@ class StoredQueue {
   StoredQueue(OrderedStore* store, Send send, int64_t most_due = kForever)
       : store_(*store), send_(std::move(send)), most_due_(most_due) {}
 
+  // What `Apply()` and `TakeSnapshot()` will probably read.
+  static WantedEntries WantedBy(const EngineRequest& request);
+  static WantedEntries WantedBy(const EngineSnapshotRequest& request);
+
+  // The key of what is known of an item.
+  static std::string KeyOf(absl::string_view item);
+
   // Applies `request` when the engine's clock reads `clock`, or at the time in
   // the request if that is later. `run` counts the starts of the engine, from
   // 1. If the memory is `full`, nothing is added. Returns nothing, and changes

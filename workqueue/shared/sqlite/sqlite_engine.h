@@ -4,15 +4,12 @@
 #ifndef WORKQUEUE_SHARED_SQLITE_SQLITE_ENGINE_H_
 #define WORKQUEUE_SHARED_SQLITE_SQLITE_ENGINE_H_
 
-#include <cstddef>
 #include <memory>
-#include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "workqueue/clock/clock.h"
-#include "workqueue/leader_election/election.h"
-#include "workqueue/shared/internal/engine.h"
+#include "workqueue/shared/internal/table_engine.h"
 
 namespace workqueue {
 
@@ -53,8 +50,7 @@ void RegisterSqlite();
 // that has forked must not use an engine that it had before.
 //
 // Needs Linux. Thread-safe. May be destroyed before the queues and electors.
-class SqliteEngine final : public internal::EngineSource,
-                           public internal::ElectionSource {
+class SqliteEngine final : public internal::TableEngine {
  public:
   // Opens the file, and makes it if it is not there. `path` may begin with
   // "sqlite:". A `clock` that is not null, for tests, is the engine's time in
@@ -72,32 +68,9 @@ class SqliteEngine final : public internal::EngineSource,
   //   * `kUnavailable`: another process did not let it go, or the disk fails.
   static absl::StatusOr<std::unique_ptr<SqliteEngine>> Create(
       absl::string_view path, Clock* clock = nullptr);
-  ~SqliteEngine() override;
-
-  SqliteEngine(const SqliteEngine&) = delete;
-  SqliteEngine& operator=(const SqliteEngine&) = delete;
 
  private:
-  class State;
-  class Client;
-  class ElectionClient;
-
-  friend void RegisterSqlite();
-
-  explicit SqliteEngine(std::shared_ptr<State> state);
-
-  // The same as `Create()`, but shared by all who name that path.
-  template <typename Source>
-  static absl::StatusOr<std::shared_ptr<Source>> OpenShared(
-      const std::string& address);
-
-  std::unique_ptr<internal::Engine> NewEngine(
-      const std::string& name, size_t partitions,
-      const std::string& client_name) override;
-  std::unique_ptr<internal::Election> NewElection(
-      const internal::ElectionOptions& options) override;
-
-  const std::shared_ptr<State> state_;
+  using TableEngine::TableEngine;
 };
 
 }  // namespace workqueue

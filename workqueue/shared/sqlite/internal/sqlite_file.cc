@@ -6,6 +6,7 @@
 #include <sqlite3.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include <algorithm>
 #include <atomic>
@@ -22,6 +23,7 @@
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
@@ -29,6 +31,7 @@
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/shared/internal/ordered_store.h"
+#include "workqueue/shared/internal/table_engine.h"
 #include "workqueue/shared/sqlite/internal/wake_file.h"
 
 namespace workqueue::internal {
@@ -322,6 +325,16 @@ bool SqliteFile::Job::IsOver() const {
 
 void SqliteFile::Interrupted() { MutexLock lock(&mu_); }
 
+void SqliteFile::Vacate(int64_t listener) {
+  MutexLock lock(&mu_);
+  listeners_.erase(listener);
+  wake_file_->Vacate(listener);
+}
+
+void SqliteFile::Wake() {
+  wake_file_->Change(WakeFile::kMessages, kEveryThread);
+}
+
 absl::Status SqliteFile::Run(absl::Time deadline, const Body& body, bool writes,
                              const std::atomic<bool>* interrupted) {
   Job job = {body, writes, deadline, interrupted};
@@ -396,6 +409,132 @@ absl::Status SqliteFile::TryTogether(const std::vector<Job*>& jobs, bool writes,
   return status;
 }
 
+// The entries of a queue.
+class SqliteFile::Store final : public OrderedStore {
+ public:
+  Store(SqliteFile* file, int64_t queue) : file_(file), queue_(queue) {}
+
+  std::optional<std::string> Get(absl::string_view key) override {
+    Row row(file_, kGet);
+    if (!row.Bind(queue_).Bind(key).Step()) return std::nullopt;
+    return row.Bytes(0);
+  }
+  void Put(absl::string_view key, absl::string_view value) override {
+    Row(file_, kPut).Bind(queue_).Bind(key).Bind(value).Step();
+  }
+  void Delete(absl::string_view key) override {
+    Row(file_, kDelete).Bind(queue_).Bind(key).Step();
+  }
+  std::optional<Entry> First(absl::string_view prefix,
+                             absl::string_view after = "") override {
+    Row row(file_, kFrom);
+    if (!row.Bind(queue_).Bind(LeastKey(prefix, after)).Step()) {
+      return std::nullopt;
+    }
+    Entry entry = {row.Bytes(0), row.Bytes(1)};
+    if (!absl::StartsWith(entry.key, prefix)) return std::nullopt;
+    return entry;
+  }
+
+ private:
+  SqliteFile* const file_;
+  const int64_t queue_;
+};
+
+// The tables, in a transaction.
+class SqliteFile::Tables final : public EngineTables {
+ public:
+  explicit Tables(SqliteFile* file) : file_(*file) {}
+
+  absl::StatusOr<int64_t> FindQueue(absl::string_view name,
+                                    const std::string& layout) override {
+    {
+      Row row(&file_, kFindQueue);
+      if (row.Bind(name).Step()) {
+        const std::string found = row.Bytes(1);
+        if (found == layout) return row.Number(0);
+        return absl::FailedPreconditionError(absl::StrCat(
+            "the layout of the queue \"", name, "\" in the file \"",
+            file_.path_, "\" is ", found, ", and this client's is ", layout));
+      }
+    }
+    Row(&file_, kAddQueue).Bind(name).Bind(layout).Step();
+    if (!file_.error_.ok()) return file_.error_;
+    return sqlite3_last_insert_rowid(file_.connection_);
+  }
+
+  std::unique_ptr<OrderedStore> Open(int64_t queue) override {
+    return std::make_unique<Store>(&file_, queue);
+  }
+
+  // The kernel's clock, which all processes read alike. That of a `Clock`, and
+  // of absl::Now(), is each process' own estimate. The time must not go back,
+  // so differences would add up.
+  absl::Time Now() override {
+    timespec now = {};
+    clock_gettime(CLOCK_REALTIME, &now);
+    return absl::TimeFromTimespec(now);
+  }
+
+  int64_t AddListener(int64_t queue) override {
+    Row(&file_, kAddListener).Bind(queue).Step();
+    if (!file_.error_.ok()) return 0;
+    // Nobody else sees the number before this process has it.
+    const int64_t listener = sqlite3_last_insert_rowid(file_.connection_);
+    MutexLock lock(&file_.mu_);
+    file_.listeners_.insert(listener);
+    file_.wake_file_->Occupy(listener);
+    return listener;
+  }
+
+  void RemoveListener(int64_t listener) override {
+    Row(&file_, kRemoveListener).Bind(listener).Step();
+    RemoveMessages(listener, std::numeric_limits<int64_t>::max());
+  }
+
+  std::vector<int64_t> ListenersOf(int64_t queue) override {
+    std::vector<int64_t> listeners;
+    Row row(&file_, kListeners);
+    row.Bind(queue);
+    while (row.Step()) listeners.push_back(row.Number(0));
+    return listeners;
+  }
+
+  bool Lives(int64_t listener) override {
+    {
+      MutexLock lock(&file_.mu_);
+      if (file_.listeners_.count(listener) > 0) return true;
+    }
+    return file_.wake_file_->IsOccupied(listener);
+  }
+
+  void AddMessage(int64_t listener, absl::string_view body) override {
+    Row(&file_, kAddMessage).Bind(listener).Bind(body).Step();
+    Notify();
+  }
+
+  Messages MessagesOf(
+      const std::vector<std::pair<int64_t, int64_t>>& listeners) override {
+    Messages messages;
+    for (const auto& [listener, after] : listeners) {
+      std::vector<Message>& its = messages[listener];
+      Row row(&file_, kMessages);
+      row.Bind(listener).Bind(after);
+      while (row.Step()) its.push_back({row.Number(0), row.Bytes(1)});
+    }
+    return messages;
+  }
+
+  void RemoveMessages(int64_t listener, int64_t until) override {
+    Row(&file_, kRemoveMessages).Bind(listener).Bind(until).Step();
+  }
+
+  void Notify() override { file_.has_messages_ = true; }
+
+ private:
+  SqliteFile& file_;
+};
+
 absl::Status SqliteFile::TryOnce(const std::vector<Job*>& jobs, bool writes,
                                  bool full) {
   has_messages_ = false;
@@ -447,90 +586,6 @@ void SqliteFile::RollBack() {
   if (sqlite3_get_autocommit(connection_) != 0) return;
   error_ = absl::OkStatus();
   Row(this, kRollBack).Step();
-}
-
-// The entries of a queue.
-class SqliteFile::Tables::Store final : public OrderedStore {
- public:
-  Store(SqliteFile* file, int64_t queue) : file_(file), queue_(queue) {}
-
-  std::optional<std::string> Get(absl::string_view key) override {
-    Row row(file_, kGet);
-    if (!row.Bind(queue_).Bind(key).Step()) return std::nullopt;
-    return row.Bytes(0);
-  }
-  void Put(absl::string_view key, absl::string_view value) override {
-    Row(file_, kPut).Bind(queue_).Bind(key).Bind(value).Step();
-  }
-  void Delete(absl::string_view key) override {
-    Row(file_, kDelete).Bind(queue_).Bind(key).Step();
-  }
-  std::optional<Entry> From(absl::string_view key) override {
-    Row row(file_, kFrom);
-    if (!row.Bind(queue_).Bind(key).Step()) return std::nullopt;
-    return Entry{row.Bytes(0), row.Bytes(1)};
-  }
-
- private:
-  SqliteFile* const file_;
-  const int64_t queue_;
-};
-
-std::unique_ptr<OrderedStore> SqliteFile::Tables::StoreOf(int64_t queue) {
-  return std::make_unique<Store>(&file_, queue);
-}
-
-absl::StatusOr<int64_t> SqliteFile::Tables::FindQueue(
-    absl::string_view name, const std::string& layout) {
-  {
-    Row row(&file_, kFindQueue);
-    if (row.Bind(name).Step()) {
-      const std::string found = row.Bytes(1);
-      if (found == layout) return row.Number(0);
-      return absl::FailedPreconditionError(absl::StrCat(
-          "the layout of the queue \"", name, "\" in the file \"", file_.path_,
-          "\" is ", found, ", and this client's is ", layout));
-    }
-  }
-  Row(&file_, kAddQueue).Bind(name).Bind(layout).Step();
-  if (!file_.error_.ok()) return file_.error_;
-  return sqlite3_last_insert_rowid(file_.connection_);
-}
-
-int64_t SqliteFile::Tables::AddListener(int64_t queue) {
-  Row(&file_, kAddListener).Bind(queue).Step();
-  return sqlite3_last_insert_rowid(file_.connection_);
-}
-
-void SqliteFile::Tables::RemoveListener(int64_t listener) {
-  Row(&file_, kRemoveListener).Bind(listener).Step();
-  RemoveMessages(listener, std::numeric_limits<int64_t>::max());
-}
-
-std::vector<int64_t> SqliteFile::Tables::ListenersOf(int64_t queue) {
-  std::vector<int64_t> listeners;
-  Row row(&file_, kListeners);
-  row.Bind(queue);
-  while (row.Step()) listeners.push_back(row.Number(0));
-  return listeners;
-}
-
-void SqliteFile::Tables::AddMessage(int64_t listener, absl::string_view body) {
-  Row(&file_, kAddMessage).Bind(listener).Bind(body).Step();
-  Notify();
-}
-
-auto SqliteFile::Tables::MessagesOf(int64_t listener, int64_t after)
-    -> std::vector<Message> {
-  std::vector<Message> messages;
-  Row row(&file_, kMessages);
-  row.Bind(listener).Bind(after);
-  while (row.Step()) messages.push_back({row.Number(0), row.Bytes(1)});
-  return messages;
-}
-
-void SqliteFile::Tables::RemoveMessages(int64_t listener, int64_t until) {
-  Row(&file_, kRemoveMessages).Bind(listener).Bind(until).Step();
 }
 
 }  // namespace workqueue::internal

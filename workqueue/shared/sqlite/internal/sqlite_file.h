@@ -8,20 +8,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "workqueue/shared/internal/ordered_store.h"
+#include "workqueue/shared/internal/table_engine.h"
 #include "workqueue/shared/sqlite/internal/wake_file.h"
 
 struct sqlite3;
@@ -40,50 +38,45 @@ namespace workqueue::internal {
 // transaction that writes. The others wait for the end of it, and take turns.
 //
 // Thread-safe.
-class SqliteFile {
+class SqliteFile final : public EngineDatabase {
  public:
-  class Tables;
-
-  // What is done in a transaction. It is done again if the database is `full`,
-  // in a transaction of its own. So its only effects are in the tables, and
-  // results that the next call replaces. The error is that of the caller only:
-  // nothing may have been written then.
-  using Body = std::function<absl::Status(Tables& tables, bool full)>;
-
   // Opens the database, and makes it if there is no file. Waits for other
   // processes until `deadline`.
   static absl::StatusOr<std::unique_ptr<SqliteFile>> Open(
       const std::string& path, absl::Time deadline);
-  ~SqliteFile();
+  ~SqliteFile() override;
 
   SqliteFile(const SqliteFile&) = delete;
   SqliteFile& operator=(const SqliteFile&) = delete;
 
-  // Does `body` in a transaction, and returns when it is on the disk. Waits for
-  // other processes and threads until `deadline`, on the machine's clock, or
-  // until `*interrupted`; see `Interrupted()`. The result of the transaction is
-  // not known after `absl::UnknownError`. After any other error nothing has
-  // changed.
+  // EngineDatabase
   absl::Status Write(absl::Time deadline, const Body& body,
-                     const std::atomic<bool>* interrupted = nullptr) {
+                     const std::atomic<bool>* interrupted = nullptr) override {
     return Run(deadline, body, /*writes=*/true, interrupted);
   }
-
-  // The same, for a `body` that only reads.
   absl::Status Read(absl::Time deadline, const Body& body,
-                    const std::atomic<bool>* interrupted = nullptr) {
+                    const std::atomic<bool>* interrupted = nullptr) override {
     return Run(deadline, body, /*writes=*/false, interrupted);
   }
+  void Interrupted() override;
+  void Vacate(int64_t listener) override;
+  uint32_t HeardSoFar() override {
+    return wake_file_->Read(WakeFile::kMessages);
+  }
+  void AwaitMessages(uint32_t heard, absl::Duration timeout) override {
+    wake_file_->Await(WakeFile::kMessages, heard, timeout);
+  }
+  // Wakes the threads of other processes, too, for which this is no harm.
+  void Wake() override;
+  size_t MaxItemBytes() const override { return size_t{1} << 29; }
 
-  // Must be called when a flag of a call has been set.
-  void Interrupted();
-
-  WakeFile& wake_file() { return *wake_file_; }
   const std::string& path() const { return path_; }
 
  private:
   enum Query : int;
   class Row;
+  class Tables;
+  class Store;
 
   struct Job {
     const Body& body;
@@ -131,6 +124,7 @@ class SqliteFile {
   absl::Mutex mu_;
   bool busy_ ABSL_GUARDED_BY(mu_) = false;
   std::deque<Job*> jobs_ ABSL_GUARDED_BY(mu_);
+  std::set<int64_t> listeners_ ABSL_GUARDED_BY(mu_);  // of this process
 
   sqlite3* connection_ = nullptr;
   std::vector<sqlite3_stmt*> statements_;  // by Query
@@ -139,42 +133,6 @@ class SqliteFile {
   bool has_messages_ = false;              // that it has written
   // Whether another process waited when this one had committed.
   std::optional<uint32_t> gives_way_since_;
-};
-
-// The tables, in a transaction. After an error of the database they are empty.
-class SqliteFile::Tables {
- public:
-  struct Message {
-    int64_t id;
-    std::string body;
-  };
-
-  explicit Tables(SqliteFile* file) : file_(*file) {}
-
-  // Returns the number of the queue, or of one of its `partitions`, of that
-  // name. Adds the queue if it is not there.
-  absl::StatusOr<int64_t> FindQueue(absl::string_view name,
-                                    const std::string& layout);
-
-  // The entries of a queue, or the elections, which have the number zero.
-  std::unique_ptr<OrderedStore> StoreOf(int64_t queue);
-
-  // Those who listen to a queue's messages, by number.
-  int64_t AddListener(int64_t queue);
-  void RemoveListener(int64_t listener);
-  std::vector<int64_t> ListenersOf(int64_t queue);
-
-  void AddMessage(int64_t listener, absl::string_view body);
-  std::vector<Message> MessagesOf(int64_t listener, int64_t after);
-  void RemoveMessages(int64_t listener, int64_t until);
-
-  // Something has changed that other processes look at when they are woken.
-  void Notify() { file_.has_messages_ = true; }
-
- private:
-  class Store;
-
-  SqliteFile& file_;
 };
 
 }  // namespace workqueue::internal

@@ -1,0 +1,705 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is special about queues in PostgreSQL: adds in the program's own
+// transactions, the tables, the server's end, and its errors. Two
+// `PostgresEngine`s are two processes, but for those tests that kill one. For
+// as many kills as you like:
+//
+//     tools/bazelw test //test/shared:postgres_tests
+//         --test_filter='PostgresKillTest.*' --test_arg=--kills=1000
+//         --test_timeout=900 --test_output=all
+
+#include "workqueue/shared/postgres/postgres_engine.h"
+
+#include <libpq-fe.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <future>  // NOLINT(build/c++11)
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "gtest/gtest.h"
+#include "test/shared/kill_checks.h"
+#include "test/shared/kill_record.h"
+#include "test/shared/kill_worker.h"
+#include "test/shared/new_shared_queue.h"
+#include "test/shared/postgres_server.h"
+#include "test/shared/temporary_folder.h"
+#include "workqueue/leader_election/leader_elector.h"
+#include "workqueue/shared/shared_queue.h"
+#include "workqueue/shared/shared_queue_options.h"
+#include "workqueue/testing/thread.h"
+
+namespace workqueue::postgres_engine_test {
+namespace {
+
+using Queue = SharedQueue<std::string>;
+
+// A connection as a program has its own.
+class Connection {
+ public:
+  explicit Connection(const std::string& address)
+      : connection_(PQconnectdb(address.c_str())) {
+    PQsetNoticeReceiver(
+        connection_, [](void*, const PGresult*) {}, nullptr);
+  }
+  ~Connection() { PQfinish(connection_); }
+
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  PGconn* get() const { return connection_; }
+
+  // Returns the first value of the result.
+  std::string Do(const std::string& sql) {
+    PGresult* const result = PQexec(connection_, sql.c_str());
+    const ExecStatusType status = PQresultStatus(result);
+    EXPECT_TRUE(status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK)
+        << PQresultErrorMessage(result);
+    std::string value;
+    if (PQntuples(result) > 0) value = PQgetvalue(result, 0, 0);
+    PQclear(result);
+    return value;
+  }
+
+ private:
+  PGconn* const connection_;
+};
+
+class PostgresEngineTest : public testing::Test {
+ protected:
+  static std::unique_ptr<PostgresEngine> NewEngine(
+      const PostgresServer& server = PostgresServerOfThisProgram()) {
+    auto engine = PostgresEngine::Create(server.address());
+    EXPECT_TRUE(engine.ok()) << engine.status();
+    return *std::move(engine);
+  }
+
+  SharedQueueOptions<std::string> Options(PostgresEngine& engine) const {
+    SharedQueueOptions<std::string> options;
+    options.name = name_;
+    options.engine = &engine;
+    options.require_durable_server = true;
+    return options;
+  }
+
+  std::unique_ptr<Queue> NewQueue(PostgresEngine& engine) const {
+    auto queue = Queue::Create(Options(engine));
+    EXPECT_TRUE(queue.ok()) << queue.status();
+    return *std::move(queue);
+  }
+
+  static absl::Status Add(Queue& queue, const std::string& item) {
+    return queue.AddItems({}, {item});
+  }
+
+  const std::string address_ = PostgresServerOfThisProgram().address();
+  const std::string name_ = NewQueueName();
+};
+
+TEST_F(PostgresEngineTest, ProcessesShareAQueue) {
+  const auto a = NewEngine(), b = NewEngine();
+  const auto of_a = NewQueue(*a), of_b = NewQueue(*b);
+  for (int i = 0; i < 20; ++i) {
+    auto got = Async([&] { return of_b->Get(); });
+    ASSERT_TRUE(Add(*of_a, absl::StrCat(i)).ok());
+    EXPECT_EQ(got.get(), absl::StrCat(i));
+    EXPECT_EQ(of_a->TakeSnapshot()->processing.at(0).item, absl::StrCat(i));
+    EXPECT_TRUE(of_b->Done(absl::StrCat(i)));
+  }
+}
+
+TEST_F(PostgresEngineTest, CommittedIsQueuedAndRolledBackNeverWas) {
+  const auto engine = NewEngine();
+  const auto queue = NewQueue(*engine);
+  Connection own(address_);
+  own.Do("BEGIN");
+  own.Do(absl::StrCat("SELECT workqueue.add('", name_, "', 'rolled back')"));
+  own.Do("ROLLBACK");
+  own.Do("BEGIN");
+  own.Do(absl::StrCat("SELECT workqueue.add('", name_, "', 'committed')"));
+  // The transaction that is open holds nothing that the queue needs.
+  ASSERT_TRUE(Add(*queue, "x").ok());
+  EXPECT_EQ(queue->Get(), "x");
+  auto got = Async([&] { return queue->Get(); });
+  own.Do("COMMIT");
+  EXPECT_EQ(got.get(), "committed");
+  EXPECT_EQ(queue->Count()->queued, 0u);
+}
+
+TEST_F(PostgresEngineTest, AnAddInATransactionHasATimeAndAPriority) {
+  const auto engine = NewEngine();
+  const auto queue = NewQueue(*engine);
+  Connection own(address_);
+  own.Do("BEGIN");
+  AddOptions options;
+  options.priority = 5;
+  EXPECT_EQ(PostgresEngine::AddInTransaction(
+                own.get(), name_, options, {"high", std::string("\0\xff", 2)}),
+            absl::OkStatus());
+  EXPECT_EQ(PostgresEngine::AddInTransaction(own.get(), name_, {}, {"low"}),
+            absl::OkStatus());
+  EXPECT_EQ(PostgresEngine::AddInTransaction(
+                own.get(), name_, AddOptions::After(absl::Hours(1)), {"later"}),
+            absl::OkStatus());
+  own.Do("COMMIT");
+  EXPECT_EQ(queue->Get(), "high");
+  EXPECT_EQ(queue->Get(), std::string("\0\xff", 2));
+  EXPECT_EQ(queue->Get(), "low");
+  const auto snapshot = queue->TakeSnapshot();
+  ASSERT_EQ(snapshot->waiting.size(), 1u);
+  EXPECT_EQ(snapshot->waiting[0].item, "later");
+  // An item that is added while it is processed is processed again.
+  own.Do(absl::StrCat("SELECT workqueue.add('", name_, "', 'low')"));
+  ASSERT_TRUE(queue->TryAcquire().status().code() != absl::StatusCode::kOk);
+  EXPECT_TRUE(queue->Done("low"));
+  EXPECT_EQ(queue->Get(), "low");
+}
+
+TEST_F(PostgresEngineTest, WrongAddsInATransactionAreRefused) {
+  const auto engine = NewEngine();
+  auto options = Options(*engine);
+  options.partitions = 2;
+  const auto queue = *Queue::Create(options);
+  Connection own(address_);
+  EXPECT_TRUE(absl::IsInvalidArgument(PostgresEngine::AddInTransaction(
+      own.get(), name_, AddOptions::RateLimited(), {"x"})));
+  EXPECT_TRUE(absl::IsInvalidArgument(PostgresEngine::AddInTransaction(
+      own.get(), name_, {}, {std::string(2049, 'x')})));
+  const absl::Status refused =
+      PostgresEngine::AddInTransaction(own.get(), name_, {}, {"x"});
+  EXPECT_TRUE(absl::StrContains(refused.message(), "has 2 partitions"))
+      << refused;
+}
+
+TEST_F(PostgresEngineTest, AnItemThatIsTooLongFailsAlone) {
+  const auto engine = NewEngine();
+  const auto queue = NewQueue(*engine);
+  std::string random;
+  std::mt19937 bytes(1);
+  while (random.size() < 2048) random += static_cast<char>(bytes());
+  EXPECT_EQ(Add(*queue, random), absl::OkStatus());
+  EXPECT_EQ(queue->Get(), random);
+  EXPECT_EQ(queue->AddItems({}, {"x", random + "x"}),
+            absl::InvalidArgumentError("an item has more than 2048 bytes, the "
+                                       "most that this engine can keep"));
+}
+
+TEST_F(PostgresEngineTest, TablesAreMadeAndChecked) {
+  const std::string address = address_ + "&schema=Other_1";
+  const auto missing = PostgresEngine::Create(address).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(missing)) << missing;
+  EXPECT_TRUE(absl::StrContains(missing.message(), "Migrate()")) << missing;
+  // Two processes at the same time, and again.
+  auto made = Async([&] { return PostgresEngine::Migrate(address); });
+  EXPECT_EQ(PostgresEngine::Migrate(address), absl::OkStatus());
+  EXPECT_EQ(made.get(), absl::OkStatus());
+  EXPECT_EQ(PostgresEngine::Migrate(address), absl::OkStatus());
+  const auto engine = PostgresEngine::Create(address);
+  ASSERT_TRUE(engine.ok()) << engine.status();
+  const auto queue = NewQueue(**engine);
+  ASSERT_TRUE(Add(*queue, "x").ok());
+
+  Connection own(address_);
+  own.Do("UPDATE \"Other_1\".version SET version = 2");
+  for (const absl::Status& status :
+       {PostgresEngine::Create(address).status(), Add(*queue, "y"),
+        PostgresEngine::Migrate(address)}) {
+    EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+    EXPECT_TRUE(absl::StrContains(status.message(), "version 2")) << status;
+  }
+  own.Do("UPDATE \"Other_1\".version SET version = 1");
+  EXPECT_EQ(queue->Count()->queued, 1u);
+}
+
+TEST_F(PostgresEngineTest, WrongAddressesAreNamed) {
+  const auto error_of = [](const std::string& address) {
+    return PostgresEngine::Create(address).status();
+  };
+  EXPECT_TRUE(absl::IsInvalidArgument(error_of("")));
+  EXPECT_TRUE(
+      absl::IsInvalidArgument(error_of(absl::StrCat(address_, "&schema=a'b"))));
+  const std::string nowhere = "postgres:///x?host=/nowhere";
+  EXPECT_TRUE(absl::IsUnavailable(PostgresEngine::Migrate(nowhere)));
+  const auto engine = PostgresEngine::Create(nowhere);
+  ASSERT_TRUE(engine.ok()) << engine.status();
+  auto options = Options(**engine);
+  options.call_timeout = absl::Milliseconds(10);
+  const absl::Status nobody = Queue::Create(options).status();
+  EXPECT_TRUE(absl::IsUnavailable(nobody)) << nobody;
+}
+
+TEST_F(PostgresEngineTest, AUserWithoutRightsIsToldSo) {
+  Connection own(address_);
+  own.Do("DROP ROLE IF EXISTS stranger; CREATE ROLE stranger LOGIN");
+  const std::string address = absl::StrCat(address_, "&user=stranger");
+  const absl::Status status = PostgresEngine::Create(address).status();
+  EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
+}
+
+TEST_F(PostgresEngineTest, AnAddressNamesADatabase) {
+  RegisterPostgres();
+  SharedQueueOptions<std::string> options;
+  options.name = name_;
+  options.redis.address = address_;
+  const auto a = *Queue::Create(options);
+  const auto b = *Queue::Create(options);
+  ASSERT_TRUE(Add(*a, "x").ok());
+  EXPECT_EQ(b->Get(), "x");
+
+  LeaderElectorOptions election;
+  election.name = name_;
+  election.redis.address = address_;
+  const auto elector = LeaderElector::Create(std::move(election));
+  ASSERT_TRUE(elector.ok()) << elector.status();
+  EXPECT_TRUE((*elector)->Start().ok());
+  while (!(*elector)->IsLeader()) {
+  }
+}
+
+// A chapter of the guide.
+TEST_F(PostgresEngineTest, TheGuide) {
+  const std::string address = address_ + "&schema=guide";
+  const auto open = [&]() -> absl::Status {
+    workqueue::RegisterPostgres();
+    const absl::Status made = workqueue::PostgresEngine::Migrate(address);
+    if (!made.ok()) return made;
+    workqueue::SharedQueueOptions<std::string> shared;
+    shared.name = "orders";
+    shared.redis.address = address;  // postgres://shop@db.example.com/shop
+    auto queue = workqueue::SharedQueue<std::string>::Create(std::move(shared));
+    if (!queue.ok()) return queue.status();
+    return Add(**queue, "x");
+  };
+  EXPECT_EQ(open(), absl::OkStatus());
+}
+
+// A commit that waits for nobody would be lost with the server. And who is
+// suspended between its two round trips must not keep the others away.
+TEST_F(PostgresEngineTest, ItsTransactionsHaveTheSettingsThatTheyNeed) {
+  Connection own(address_);
+  own.Do(
+      "DROP ROLE IF EXISTS hasty; CREATE ROLE hasty LOGIN SUPERUSER;"
+      "ALTER ROLE hasty SET synchronous_commit = off");
+  const auto engine =
+      *PostgresEngine::Create(absl::StrCat(address_, "&user=hasty"));
+  const auto queue = NewQueue(*engine);
+  // What a transaction has set cannot be seen from outside. A trigger notes it.
+  own.Do(
+      "CREATE TABLE IF NOT EXISTS seen (setting text);"
+      "CREATE OR REPLACE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS"
+      " $$ BEGIN INSERT INTO seen SELECT current_setting('synchronous_commit')"
+      " || ' ' || current_setting('idle_in_transaction_session_timeout');"
+      " RETURN NULL; END $$;"
+      "CREATE OR REPLACE TRIGGER note AFTER INSERT ON workqueue.entry"
+      " EXECUTE FUNCTION note()");
+  ASSERT_TRUE(Add(*queue, "x").ok());
+  own.Do("DROP TRIGGER note ON workqueue.entry");
+  EXPECT_EQ(own.Do("SELECT DISTINCT setting FROM seen"), "on 2s");
+}
+
+class PostgresServerTest : public PostgresEngineTest {
+ protected:
+  PostgresServerTest() {
+    auto server = PostgresServer::Start();
+    if (!server.ok()) DieOf(server.status());
+    server_ = *std::move(server);
+    EXPECT_EQ(PostgresEngine::Migrate(server_->address()), absl::OkStatus());
+  }
+
+  std::unique_ptr<PostgresServer> server_;
+};
+
+TEST_F(PostgresServerTest, ACrashOfTheServerLosesNothing) {
+  const auto engine = NewEngine(*server_);
+  auto options = Options(*engine);
+  options.call_timeout = absl::Milliseconds(200);
+  const auto queue = *Queue::Create(options);
+  ASSERT_TRUE(Add(*queue, "x").ok());
+  const auto lease = queue->Acquire();
+  ASSERT_TRUE(
+      queue->AddItems(AddOptions::After(absl::Hours(1)), {"later"}).ok());
+  server_->Crash();
+  const absl::Status away = Add(*queue, "y");
+  EXPECT_TRUE(absl::IsUnavailable(away) || absl::IsUnknown(away)) << away;
+  EXPECT_FALSE(queue->Healthy().ok());
+  EXPECT_FALSE(queue->TakeSnapshot().ok());
+  server_->StartAgain();
+  while (!Add(*queue, "z").ok()) {
+  }
+  // Pushes come again, too.
+  EXPECT_EQ(queue->Get(), "z");
+  auto got = Async([&] { return queue->Get(); });
+  while (!Add(*queue, "pushed").ok()) {
+  }
+  EXPECT_EQ(got.get(), "pushed");
+  const auto count = queue->Count();
+  EXPECT_EQ(count->waiting, 1u);
+  EXPECT_EQ(count->processing, 3u);
+}
+
+TEST_F(PostgresServerTest, SettingsThatLoseItemsAreNamed) {
+  const PostgresServer& server = *server_;
+  Connection own(server.address());
+  own.Do("ALTER SYSTEM SET fsync = off");
+  own.Do("SELECT pg_reload_conf()");
+  while (own.Do("SHOW fsync") != "off") {
+  }
+  const auto engine = NewEngine(server);
+  const absl::Status status = Queue::Create(Options(*engine)).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+  EXPECT_TRUE(absl::StrContains(status.message(), "fsync is off")) << status;
+}
+
+TEST_F(PostgresServerTest, CallsWaitForALockOnlyUntilTheirDeadline) {
+  const auto engine = NewEngine(*server_);
+  auto options = Options(*engine);
+  options.call_timeout = absl::Milliseconds(100);
+  const auto queue = *Queue::Create(options);
+  Connection other(server_->address());
+  other.Do("BEGIN");
+  other.Do(
+      "SELECT pg_advisory_xact_lock('workqueue.entry'::regclass::oid::int,"
+      " (SELECT id FROM workqueue.queue)::int)");
+  const absl::Status status = Add(*queue, "x");
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  other.Do("COMMIT");
+  while (!Add(*queue, "y").ok()) {
+  }
+  EXPECT_EQ(queue->Get(), "y");
+}
+
+// Elections of two processes.
+class PostgresElectionTest : public PostgresEngineTest {
+ protected:
+  std::unique_ptr<internal::Election> Join(internal::ElectionSource& source,
+                                           const std::string& identity) const {
+    internal::ElectionOptions options;
+    options.name = name_;
+    options.identity = identity;
+    options.duration = absl::Seconds(15);
+    options.timeout = absl::Seconds(10);
+    return source.NewElection(options);
+  }
+
+  FakeClock clock_;
+  const std::unique_ptr<PostgresEngine> engine_a_ =
+      *PostgresEngine::Create(address_, &clock_);
+  const std::unique_ptr<PostgresEngine> engine_b_ =
+      *PostgresEngine::Create(address_, &clock_);
+  const std::unique_ptr<internal::Election> a_ = Join(*engine_a_, "a");
+  const std::unique_ptr<internal::Election> b_ = Join(*engine_b_, "b");
+};
+
+TEST_F(PostgresElectionTest, OneElectorHasTheLease) {
+  const auto taken = a_->Take();
+  ASSERT_TRUE(taken.ok() && taken->done) << taken.status();
+  clock_.Step(absl::Seconds(14));
+  EXPECT_FALSE(b_->Take()->done);
+  EXPECT_EQ(b_->Look()->holder, "a");
+  clock_.Step(absl::Seconds(1));
+  const auto next = b_->Take();
+  EXPECT_TRUE(next->done);
+  EXPECT_GT(next->token, taken->token);
+  EXPECT_FALSE(a_->Renew(taken->token, absl::Seconds(10))->done);
+}
+
+TEST_F(PostgresElectionTest, AReleaseIsHeard) {
+  std::promise<void> heard;
+  std::atomic<int> times{0};
+  ASSERT_TRUE(b_->Listen(
+                    [&] {
+                      if (++times == 1) heard.set_value();
+                    },
+                    [](const absl::Status&) {})
+                  .ok());
+  const auto taken = a_->Take();
+  ASSERT_TRUE(a_->Release(taken->token, absl::Seconds(10))->done);
+  heard.get_future().wait();
+  b_->StopListening();
+  EXPECT_TRUE(b_->Take()->done);
+}
+
+// The processes that are killed.
+
+struct Flags {
+  int kills = 100;
+  uint32_t seed = std::random_device()();
+};
+Flags& TheFlags() {
+  static Flags flags;
+  return flags;
+}
+
+class PostgresKillTest : public PostgresServerTest {
+ protected:
+  static constexpr absl::Duration kLease = absl::Milliseconds(300);
+
+  ~PostgresKillTest() override {
+    for (pid_t pid : workers_) Kill(pid);
+  }
+
+  pid_t Start(bool adds) {
+    KillWorker worker;
+    worker.socket = server_->address();
+    worker.queue = name_;
+    worker.records = RecordsOf(processes_++);
+    worker.lease = kLease;
+    worker.seed = TheFlags().seed + 100 * static_cast<uint32_t>(processes_);
+    worker.adds = adds;
+    return worker.Start();
+  }
+
+  std::string RecordsOf(int process) const {
+    return absl::StrCat(folder_.path(), "/records-", process);
+  }
+
+  static void Kill(pid_t pid) {
+    if (pid <= 0) return;
+    kill(pid, SIGKILL);
+    waitpid(pid, nullptr, 0);
+  }
+
+  // Waits until new processes have emptied the queue.
+  void Drain(Queue& queue) {
+    const absl::Time deadline = absl::Now() + absl::Seconds(60);
+    while (true) {
+      absl::SleepFor(absl::Milliseconds(20));
+      const auto count = queue.Count();
+      ASSERT_TRUE(count.ok()) << count.status();
+      if (count->queued + count->processing + count->waiting == 0) return;
+      ASSERT_LT(absl::Now(), deadline)
+          << "the queue is stuck: " << count->queued << " queued, "
+          << count->processing << " processing, " << count->waiting
+          << " waiting";
+    }
+  }
+
+  const TemporaryFolder folder_;
+  std::vector<pid_t> workers_;
+  int processes_ = 0;
+};
+
+TEST_F(PostgresKillTest, KeepsItsPromises) {
+  const Flags& flags = TheFlags();
+  std::cout << "--seed=" << flags.seed << std::endl;
+  std::mt19937 random(flags.seed);
+  const auto below = [&](int n) { return static_cast<int>(random() % n); };
+  int crashes = 0, cuts = 0;
+  for (int i = 0; i < 4; ++i) workers_.push_back(Start(/*adds=*/true));
+  for (int i = 0; i < flags.kills; ++i) {
+    absl::SleepFor(absl::Milliseconds(below(100)));
+    pid_t& worker = workers_[static_cast<size_t>(below(4))];
+    ASSERT_GT(worker, 0);
+    switch (below(16)) {
+      case 0:
+        server_->Crash();
+        absl::SleepFor(absl::Milliseconds(below(300)));
+        server_->StartAgain();
+        ++crashes;
+        continue;
+      case 1:
+      case 2:
+        Connection(server_->address())
+            .Do("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE"
+                " usename = 'test' AND random() < 0.3 AND pid <>"
+                " pg_backend_pid()");
+        ++cuts;
+        continue;
+      case 3:
+      case 4:
+      case 5:
+        kill(worker, SIGSTOP);
+        absl::SleepFor(kLease * below(300) / 100);
+        kill(worker, SIGCONT);
+        continue;
+      default:
+        Kill(worker);
+        worker = Start(/*adds=*/true);
+    }
+  }
+  for (pid_t& worker : workers_) {
+    Kill(worker);
+    worker = Start(/*adds=*/false);
+  }
+  {
+    const auto engine = NewEngine(*server_);
+    auto options = Options(*engine);
+    options.lease = kLease;
+    options.retry_schedule = KillWorker().Options().retry_schedule;
+    Drain(**Queue::Create(options));
+  }
+  for (pid_t worker : workers_) Kill(worker);
+  workers_.clear();
+  std::vector<KillRecord> records;
+  for (int i = 0; i < processes_; ++i) {
+    ReadKillRecords(RecordsOf(i), i, &records);
+  }
+  const KillReport report = CheckKillRecords(records, kLease);
+  std::cout << crashes << " crashes of the server, connections cut " << cuts
+            << " times; " << report.Summary() << "\n";
+  EXPECT_TRUE(report.violations.empty()) << report.Violations();
+  EXPECT_GT(report.done, 0);
+}
+
+// Nobody waits for the lease of a process that is not there.
+TEST_F(PostgresKillTest, ADeadProcessIsPushedNothing) {
+  const auto engine = NewEngine(*server_);
+  auto options = Options(*engine);
+  options.lease = absl::Hours(1);
+  const auto queue = *Queue::Create(options);
+  const pid_t waits = Start(/*adds=*/false);
+  const auto waiting = [&] {
+    size_t workers = 0;
+    SnapshotOptions<std::string> details;
+    details.details = true;
+    const auto snapshot = queue->TakeSnapshotWith(details);
+    for (const auto& it : snapshot->clients) workers += it.waiting_workers;
+    return workers;
+  };
+  while (waiting() == 0) {
+  }
+  Kill(waits);
+  EXPECT_GT(waiting(), 0u) << "nobody has told the engine";
+  // The server notices soon that the process has gone.
+  Connection own(server_->address());
+  while (own.Do("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND"
+                " objsubid = 1") != "1") {
+  }
+  ASSERT_TRUE(Add(*queue, "x").ok());
+  EXPECT_EQ(**queue->TryAcquire(), "x");
+}
+
+// The figures that docs/shared-queue.md names.
+
+double MicrosOf(absl::Duration d) { return absl::ToDoubleMicroseconds(d); }
+
+void PrintMedian(const char* what, std::vector<double>* micros) {
+  std::sort(micros->begin(), micros->end());
+  std::cout << "  " << what << ": median " << (*micros)[micros->size() / 2]
+            << " us, 99 of 100 below " << (*micros)[micros->size() * 99 / 100]
+            << " us\n";
+}
+
+// How long an item takes from the end of its Add(), or of the transaction that
+// adds it, to the Get() of another process that waits.
+void MeasureHandOver(const std::string& address) {
+  const auto a = *PostgresEngine::Create(address);
+  const auto b = *PostgresEngine::Create(address);
+  SharedQueueOptions<std::string> options;
+  options.name = "hand-over";
+  options.engine = a.get();
+  const auto from = *Queue::Create(options);
+  options.engine = b.get();
+  const auto to = *Queue::Create(options);
+  Connection own(address);
+  for (const bool transaction : {false, true}) {
+    std::vector<double> adds, hand_overs;
+    for (int i = 0; i < 300; ++i) {
+      auto got = Async([&] {
+        const auto lease = to->Acquire();
+        return absl::Now();
+      });
+      absl::SleepFor(absl::Milliseconds(20));
+      const absl::Time begin = absl::Now();
+      if (transaction) {
+        own.Do(absl::StrCat("SELECT workqueue.add('hand-over', '", i, "')"));
+      } else {
+        EXPECT_TRUE(from->Add(absl::StrCat(i)));
+      }
+      const absl::Time added = absl::Now();
+      adds.push_back(MicrosOf(added - begin));
+      hand_overs.push_back(MicrosOf(got.get() - added));
+    }
+    PrintMedian(transaction ? "a transaction with an add" : "an Add()", &adds);
+    PrintMedian("from then to the Get() in another process", &hand_overs);
+  }
+}
+
+// The items that so many workers of a process add, acquire and end a second.
+void MeasureRate(const std::string& address, int partitions, int workers) {
+  const auto engine = *PostgresEngine::Create(address);
+  SharedQueueOptions<std::string> options;
+  options.name = absl::StrCat("rate ", partitions, " ", workers);
+  options.engine = engine.get();
+  options.partitions = partitions;
+  const auto queue = *Queue::Create(options);
+  std::atomic<int> items{0};
+  const absl::Time end = absl::Now() + absl::Seconds(4);
+  {
+    std::vector<Thread> threads;
+    for (int i = 0; i < workers; ++i) {
+      threads.emplace_back([&, i] {
+        for (int k = 0; absl::Now() < end; ++k) {
+          EXPECT_TRUE(queue->Add(absl::StrCat(i, " ", k)));
+          auto lease = queue->Acquire();
+          EXPECT_TRUE(lease->Done());
+          ++items;
+        }
+      });
+    }
+    for (Thread& thread : threads) thread.join();
+  }
+  std::cout << " " << items / 4 << std::flush;
+}
+
+void Measure() {
+  const std::string address = PostgresServerOfThisProgram().address();
+  std::cout << "PostgreSQL, on a disk in memory\n";
+  MeasureHandOver(address);
+  for (const int partitions : {1, 8}) {
+    std::cout << "  items a second with 1, 8 and 64 workers, " << partitions
+              << " partitions:";
+    for (int workers : {1, 8, 64}) MeasureRate(address, partitions, workers);
+    std::cout << std::endl;
+  }
+}
+
+}  // namespace
+}  // namespace workqueue::postgres_engine_test
+
+int main(int argc, char** argv) {
+  if (const auto worker = workqueue::KillWorker::FromArguments(argc, argv)) {
+    workqueue::RegisterPostgres();
+    return worker->Run();
+  }
+  testing::InitGoogleTest(&argc, argv);
+  for (int i = 1; i < argc; ++i) {
+    absl::string_view argument = argv[i];
+    if (argument == "--measure") {
+      workqueue::postgres_engine_test::Measure();
+      return 0;
+    }
+    auto& flags = workqueue::postgres_engine_test::TheFlags();
+    if (absl::ConsumePrefix(&argument, "--kills=")
+            ? absl::SimpleAtoi(argument, &flags.kills)
+            : absl::ConsumePrefix(&argument, "--seed=") &&
+                  absl::SimpleAtoi(argument, &flags.seed)) {
+      continue;
+    }
+    std::cerr << argv[i] << ": none of --kills=9, --seed=1, --measure\n";
+    return 2;
+  }
+  return RUN_ALL_TESTS();
+}

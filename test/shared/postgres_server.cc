@@ -1,0 +1,167 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "test/shared/postgres_server.h"
+
+#include <fcntl.h>
+#include <libpq-fe.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>  // NOLINT(build/c++17)
+#include <iostream>
+#include <memory>
+#include <string>
+#include <system_error>  // NOLINT(build/c++11)
+#include <utility>
+#include <vector>
+
+#include "absl/memory/memory.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "test/shared/new_shared_queue.h"
+#include "workqueue/shared/postgres/postgres_engine.h"
+
+namespace workqueue {
+namespace {
+
+// The server refuses to run as root. This is the user that it has then. In a
+// sandbox that has only root, it is root by another number.
+constexpr uid_t kNobody = 65534;
+
+void BecomeNobody() {
+  if (setgid(kNobody) == 0 && setuid(kNobody) == 0) return;
+  const int map =
+      unshare(CLONE_NEWUSER) == 0 ? open("/proc/self/uid_map", O_WRONLY) : -1;
+  constexpr absl::string_view kMap = "65534 0 1";
+  if (write(map, kMap.data(), kMap.size()) < 0) _exit(1);
+  close(map);
+}
+
+// Starts a program as that user, in a process that ends with this thread.
+pid_t Spawn(const std::vector<std::string>& arguments,
+            const std::string& output) {
+  std::vector<char*> argv;
+  for (const std::string& it : arguments) {
+    argv.push_back(const_cast<char*>(it.c_str()));
+  }
+  argv.push_back(nullptr);
+  const pid_t pid = fork();
+  if (pid != 0) return pid;
+  if (geteuid() == 0) BecomeNobody();
+  // After this signal the server ends its own processes, too.
+  prctl(PR_SET_PDEATHSIG, SIGQUIT);
+  const int log = open(output.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+  dup2(log, STDOUT_FILENO);
+  dup2(log, STDERR_FILENO);
+  execv(argv[0], argv.data());
+  _exit(1);
+}
+
+// The folder of the newest version's programs, or nothing.
+std::string Programs() {
+  std::vector<std::pair<int, std::string>> found;
+  std::error_code error;
+  for (const auto& it :
+       std::filesystem::directory_iterator("/usr/lib/postgresql", error)) {
+    const std::string folder = it.path().string() + "/bin/";
+    if (access((folder + "postgres").c_str(), X_OK) != 0) continue;
+    found.emplace_back(atoi(it.path().filename().c_str()), folder);
+  }
+  if (found.empty()) return "";
+  return std::max_element(found.begin(), found.end())->second;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<PostgresServer>> PostgresServer::Start(
+    std::vector<std::string> settings) {
+  std::string programs = Programs();
+  if (programs.empty()) {
+    return absl::NotFoundError(
+        "there is no /usr/lib/postgresql/*/bin/postgres; Debian's package "
+        "postgresql has it");
+  }
+  auto server = absl::WrapUnique(
+      new PostgresServer(std::move(programs), std::move(settings)));
+  const std::string& folder = server->folder_.path();
+  if (geteuid() == 0 && chown(folder.c_str(), kNobody, kNobody) != 0) {
+    // There is only root, as `BecomeNobody()` will find, too.
+  }
+  const pid_t init = Spawn(
+      {server->programs_ + "initdb", "-D", folder + "/db", "-U", "test", "-A",
+       "trust", "--no-sync", "-E", "UTF8", "--locale=C", "--wal-segsize=1"},
+      folder + "/log");
+  int status = 0;
+  waitpid(init, &status, 0);
+  if (status != 0) {
+    return absl::InternalError(absl::StrCat("initdb ended with ", status));
+  }
+  server->StartAgain();
+  return server;
+}
+
+PostgresServer::~PostgresServer() {
+  kill(pid_, SIGQUIT);
+  waitpid(pid_, nullptr, 0);
+}
+
+std::string PostgresServer::address() const {
+  return absl::StrCat("postgres:///postgres?host=", folder_.path(),
+                      "&user=test");
+}
+
+void PostgresServer::Crash() {
+  // The server has a group of processes, each of which is a child of it.
+  kill(pid_, SIGQUIT);
+  waitpid(pid_, nullptr, 0);
+}
+
+void PostgresServer::StartAgain() {
+  const std::string& folder = folder_.path();
+  std::vector<std::string> arguments = {programs_ + "postgres", "-D",
+                                        folder + "/db", "-k", folder};
+  for (const char* it : {"listen_addresses=", "max_connections=200",
+                         "max_wal_size=32MB", "shared_buffers=32MB"}) {
+    arguments.insert(arguments.end(), {"-c", it});
+  }
+  for (const std::string& it : settings_) {
+    arguments.push_back("-c");
+    arguments.push_back(it);
+  }
+  pid_ = Spawn(arguments, folder + "/log");
+  const absl::Time deadline = absl::Now() + absl::Seconds(60);
+  while (PQping(address().c_str()) != PQPING_OK) {
+    if (absl::Now() > deadline) {
+      DieOf(absl::DeadlineExceededError("the server does not start"));
+    }
+    absl::SleepFor(absl::Milliseconds(10));
+  }
+}
+
+PostgresServer& PostgresServerOfThisProgram() {
+  static const std::unique_ptr<PostgresServer> server = [] {
+    auto started = PostgresServer::Start();
+    if (absl::IsNotFound(started.status()) &&
+        getenv("REQUIRE_POSTGRES_SERVER") == nullptr) {
+      std::cout << "Skipped: " << started.status().message() << "\n";
+      exit(0);
+    }
+    if (!started.ok()) DieOf(started.status());
+    const absl::Status made = PostgresEngine::Migrate((*started)->address());
+    if (!made.ok()) DieOf(made);
+    return *std::move(started);
+  }();
+  return *server;
+}
+
+}  // namespace workqueue

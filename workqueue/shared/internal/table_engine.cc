@@ -1,0 +1,550 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/shared/internal/table_engine.h"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "workqueue/base/mutex_lock.h"
+#include "workqueue/base/worker_pool.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/leader_election/election.h"
+#include "workqueue/shared/internal/engine.h"
+#include "workqueue/shared/internal/ordered_store.h"
+#include "workqueue/shared/internal/stored_election.h"
+#include "workqueue/shared/internal/stored_queue.h"
+
+namespace workqueue::internal {
+namespace {
+
+// How long what nobody waits for may take.
+constexpr absl::Duration kCleanUpTimeout = absl::Seconds(1);
+
+// How often a process looks at what a dead one has told nobody.
+constexpr absl::Duration kLookPeriod = absl::Seconds(1);
+
+// A request does so much of what is due, as one of a server does.
+constexpr int64_t kMostDue = 250;
+
+absl::Time MachineTime() { return Clock::GetRealClock()->TimeNow(); }
+
+}  // namespace
+
+// What the engine and its clients share. It lives as long as any of them.
+class TableEngine::State {
+ public:
+  State(std::unique_ptr<EngineDatabase> database, Clock* clock)
+      : database_(std::move(database)), clock_(clock) {}
+  ~State() { Stop(); }
+
+  EngineDatabase& database() { return *database_; }
+
+  absl::Time NowIn(EngineTables& tables) const {
+    return clock_ != nullptr ? clock_->TimeNow() : tables.Now();
+  }
+
+  // `client` listens, or does no longer. The latter blocks until its listener
+  // is not being called.
+  absl::Status Add(Client* client);
+  void Remove(Client* client);
+  absl::Status Add(ElectionClient* election);
+  void Remove(ElectionClient* election);
+
+  // Sends a message to a listener of any process. Returns whether it lives.
+  static bool Send(EngineTables& tables, int64_t listener,
+                   const EngineMessage& message);
+
+ private:
+  absl::Status StartThread() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Stop();
+  void Loop();
+  void Deliver();
+  // Calls `f` with the client that listens by that number, without the lock.
+  template <typename F>
+  void Call(int64_t number, F f) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  const std::unique_ptr<EngineDatabase> database_;
+  Clock* const clock_;  // may be null
+
+  absl::Mutex mu_;
+  std::map<int64_t, Client*> clients_ ABSL_GUARDED_BY(mu_);  // that listen
+  Client* delivering_ ABSL_GUARDED_BY(mu_) = nullptr;
+  std::set<ElectionClient*> elections_ ABSL_GUARDED_BY(mu_);
+  bool stopping_ ABSL_GUARDED_BY(mu_) = false;
+  WorkerPool thread_;
+};
+
+// The engine as one client of a queue sees it.
+class TableEngine::Client final : public Engine {
+ public:
+  Client(std::shared_ptr<State> state, std::string queue, size_t partitions)
+      : state_(std::move(state)),
+        queue_(std::move(queue)),
+        layout_(absl::StrCat(partitions)) {}
+
+  absl::StatusOr<EngineReply> Apply(const EngineRequest& request,
+                                    absl::Time deadline) override;
+  absl::StatusOr<EngineSnapshot> TakeSnapshot(
+      const EngineSnapshotRequest& request, absl::Time deadline) override;
+  absl::Status Listen(EngineListener* listener, absl::Time deadline) override;
+  void StopListening() override;
+  absl::StatusOr<EngineSettings> CheckSettings(absl::Time deadline) override {
+    return state_->database().CheckSettings(deadline);
+  }
+  size_t MaxItemBytes() const override {
+    return state_->database().MaxItemBytes();
+  }
+
+  EngineListener* listener() const { return listener_; }
+  int64_t number() const { return number_; }
+  int64_t received() const { return received_; }
+  void set_received(int64_t message) { received_ = message; }
+
+  // The listener is there no more: gets another number.
+  void ListenAgain();
+
+ private:
+  int64_t TimeOf(const std::optional<int64_t>& given,
+                 EngineTables& tables) const {
+    return given ? *given : absl::ToUnixMicros(state_->NowIn(tables));
+  }
+  // Takes out operations on items that are too long. Returns their places.
+  std::vector<size_t> TakeTooLong(EngineRequest* request) const;
+  absl::Status AddListener(absl::Time deadline);
+
+  const std::shared_ptr<State> state_;
+  const std::string queue_;
+  const std::string layout_;
+  EngineListener* listener_ = nullptr;
+  std::atomic<int64_t> number_{0};  // of the listener
+  // The last message that it has received, and that has been removed.
+  std::atomic<int64_t> received_{0};
+  int64_t removed_ = 0;
+  // The last request, for a copy of it.
+  std::string last_client_;
+  EngineReply last_reply_;
+};
+
+// The engine as one elector sees it.
+class TableEngine::ElectionClient final : public Election {
+ public:
+  ElectionClient(std::shared_ptr<TableEngine::State> state,
+                 const ElectionOptions& options);
+  ~ElectionClient() override { StopListening(); }
+
+  absl::StatusOr<Election::State> Take() override {
+    return Do(StoredElection::Call::kTake, 0, timeout_);
+  }
+  absl::StatusOr<Election::State> Renew(int64_t token,
+                                        absl::Duration timeout) override {
+    return Do(StoredElection::Call::kRenew, token, timeout);
+  }
+  absl::StatusOr<Election::State> Look() override {
+    return Do(StoredElection::Call::kLook, 0, timeout_);
+  }
+  absl::StatusOr<Election::State> Release(int64_t token,
+                                          absl::Duration timeout) override {
+    return Do(StoredElection::Call::kRelease, token, timeout);
+  }
+
+  void Interrupt() override {
+    interrupted_ = true;
+    state_->database().Interrupted();
+  }
+
+  absl::Status Listen(
+      std::function<void()> heard,
+      std::function<void(const absl::Status&)> /*denied*/) override {
+    heard_ = std::move(heard);
+    return state_->Add(this);
+  }
+  void StopListening() override { state_->Remove(this); }
+
+  const std::string& key() const { return key_; }
+  // There have been so many releases.
+  void Look(int64_t releases) {
+    if (releases != releases_.exchange(releases)) heard_();
+  }
+
+ private:
+  absl::StatusOr<Election::State> Do(StoredElection::Call call, int64_t token,
+                                     absl::Duration timeout);
+
+  const std::shared_ptr<TableEngine::State> state_;
+  const std::string key_;
+  const StoredElection::Elector elector_;
+  const absl::Duration timeout_;
+  std::function<void()> heard_;
+  std::atomic<bool> interrupted_{false};
+  std::atomic<int64_t> releases_{0};
+};
+
+absl::Status TableEngine::State::StartThread() {
+  if (thread_.size() > 0) return absl::OkStatus();
+  return thread_.Start(1, [this](size_t) { Loop(); });
+}
+
+void TableEngine::State::Stop() {
+  {
+    MutexLock lock(&mu_);
+    stopping_ = true;
+  }
+  database_->Wake();
+  thread_.Join();
+}
+
+absl::Status TableEngine::State::Add(Client* client) {
+  MutexLock lock(&mu_);
+  clients_[client->number()] = client;
+  return StartThread();
+}
+
+void TableEngine::State::Remove(Client* client) {
+  MutexLock lock(&mu_);
+  clients_.erase(client->number());
+  const auto is_free = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return delivering_ != client;
+  };
+  mu_.Await(absl::Condition(&is_free));
+}
+
+absl::Status TableEngine::State::Add(ElectionClient* election) {
+  MutexLock lock(&mu_);
+  elections_.insert(election);
+  return StartThread();
+}
+
+void TableEngine::State::Remove(ElectionClient* election) {
+  MutexLock lock(&mu_);
+  elections_.erase(election);
+}
+
+bool TableEngine::State::Send(EngineTables& tables, int64_t listener,
+                              const EngineMessage& message) {
+  if (!tables.Lives(listener)) {
+    tables.RemoveListener(listener);
+    return false;
+  }
+  tables.AddMessage(listener, message.Pack());
+  return true;
+}
+
+void TableEngine::State::Loop() {
+  NameThisThread("database", "listen");
+  while (true) {
+    const uint32_t heard = database_->HeardSoFar();
+    Deliver();
+    {
+      MutexLock lock(&mu_);
+      if (stopping_) return;
+    }
+    database_->AwaitMessages(heard, kLookPeriod);
+  }
+}
+
+void TableEngine::State::Deliver() {
+  std::vector<std::pair<int64_t, int64_t>> listeners;  // and what they have
+  std::vector<int64_t> numbers;
+  WantedEntries elections;
+  {
+    MutexLock lock(&mu_);
+    for (const auto& [number, client] : clients_) {
+      listeners.emplace_back(number, client->received());
+      numbers.push_back(number);
+    }
+    for (const ElectionClient* it : elections_) {
+      elections.keys.push_back(it->key());
+    }
+  }
+  if (listeners.empty() && elections.keys.empty()) return;
+  EngineTables::Messages messages;
+  std::vector<int64_t> with_inbox;
+  std::map<std::string, int64_t> releases;
+  const absl::Status status = database_->Read(
+      MachineTime() + kLookPeriod, [&](EngineTables& tables, bool /*full*/) {
+        messages = tables.MessagesOf(listeners);
+        with_inbox = tables.ListenersWithInbox(numbers);
+        if (elections.keys.empty()) return absl::OkStatus();
+        const auto store = tables.Open(EngineTables::kElections);
+        store->Prefetch(elections);
+        for (const std::string& key : elections.keys) {
+          releases[key] = StoredElection(store.get(), key).releases();
+        }
+        return absl::OkStatus();
+      });
+  if (!status.ok()) return;  // The calls tell it. This looks again soon.
+  MutexLock lock(&mu_);
+  for (ElectionClient* it : elections_) {
+    const auto found = releases.find(it->key());
+    if (found != releases.end()) it->Look(found->second);
+  }
+  for (int64_t number : numbers) {
+    const auto found = messages.find(number);
+    if (found == messages.end()) {
+      Call(number, [](Client* client) { client->ListenAgain(); });
+      continue;
+    }
+    for (const EngineTables::Message& message : found->second) {
+      Call(number, [&](Client* client) {
+        client->set_received(message.id);
+        EngineMessage::Unpack(message.body).Deliver(client->listener());
+      });
+    }
+  }
+  for (int64_t number : with_inbox) {
+    Call(number, [](Client* client) { client->listener()->OnDue(0); });
+  }
+}
+
+template <typename F>
+void TableEngine::State::Call(int64_t number, F f) {
+  const auto found = clients_.find(number);
+  if (found == clients_.end()) return;
+  delivering_ = found->second;
+  {
+    MutexUnlock unlock(&mu_);
+    f(delivering_);
+  }
+  // It may have another number now.
+  if (delivering_->number() != number && clients_.erase(number) > 0) {
+    clients_[delivering_->number()] = delivering_;
+  }
+  delivering_ = nullptr;
+}
+
+absl::StatusOr<EngineReply> TableEngine::Client::Apply(
+    const EngineRequest& request, absl::Time deadline) {
+  std::optional<EngineReply> reply;
+  const int64_t received = received_;
+  EngineRequest full_request = request;  // and what was left in the inbox
+  const std::vector<size_t> too_long = TakeTooLong(&full_request);
+  const size_t asked = full_request.operations.size();
+  const WantedEntries wanted = StoredQueue::WantedBy(full_request);
+  const absl::Status status = state_->database().Write(
+      deadline, [&](EngineTables& tables, bool full) -> absl::Status {
+        const absl::StatusOr<int64_t> queue = tables.FindQueue(queue_, layout_);
+        if (!queue.ok()) return queue.status();
+        const auto send = [&](const std::string& client,
+                              const EngineMessage& message) {
+          int64_t listener = 0;
+          if (!client.empty()) {
+            return absl::SimpleAtoi(client, &listener) &&
+                   State::Send(tables, listener, message);
+          }
+          bool heard = false;
+          for (int64_t each : tables.ListenersOf(*queue)) {
+            heard = State::Send(tables, each, message) || heard;
+          }
+          return heard;
+        };
+        const auto store = tables.Open(*queue);
+        store->Prefetch(wanted);
+        full_request.operations.resize(asked);
+        if (!full) {
+          WantedEntries more;
+          for (EngineOperation& left : tables.TakeInbox()) {
+            more.keys.push_back(StoredQueue::KeyOf(left.item));
+            full_request.operations.push_back(std::move(left));
+          }
+          if (!more.keys.empty()) store->Prefetch(more);
+        }
+        if (received > removed_) tables.RemoveMessages(number_, received);
+        auto applied = StoredQueue(store.get(), send, kMostDue)
+                           .Apply(full_request, TimeOf(request.now, tables),
+                                  /*run=*/1, full);
+        // What was in the inbox has not been added, and stays there.
+        const bool lost = !applied && full_request.operations.size() > asked;
+        // An attempt before may have been the one.
+        if (applied) reply = std::move(applied);
+        return lost ? absl::AbortedError("applied before") : absl::OkStatus();
+      });
+  if (!status.ok() && !absl::IsAborted(status)) return status;
+  if (status.ok()) removed_ = received;
+  if (reply) {
+    reply->results.resize(asked);
+    for (size_t i : too_long) {
+      reply->results.insert(reply->results.begin() + static_cast<ptrdiff_t>(i),
+                            kItemTooLong);
+    }
+    last_client_ = request.client;
+    last_reply_ = *std::move(reply);
+  } else if (last_client_ != request.client) {
+    return absl::UnknownError(
+        "the request has been applied before, and its reply is not known here");
+  }
+  return last_reply_;
+}
+
+std::vector<size_t> TableEngine::Client::TakeTooLong(
+    EngineRequest* request) const {
+  std::vector<size_t> places;
+  std::vector<EngineOperation> others;
+  for (size_t i = 0; i < request->operations.size(); ++i) {
+    EngineOperation& it = request->operations[i];
+    if (it.item.size() > MaxItemBytes()) {
+      places.push_back(i);
+    } else {
+      others.push_back(std::move(it));
+    }
+  }
+  request->operations = std::move(others);
+  return places;
+}
+
+absl::StatusOr<EngineSnapshot> TableEngine::Client::TakeSnapshot(
+    const EngineSnapshotRequest& request, absl::Time deadline) {
+  EngineSnapshot snapshot;
+  const absl::Status status = state_->database().Read(
+      deadline, [&](EngineTables& tables, bool /*full*/) -> absl::Status {
+        const absl::StatusOr<int64_t> queue = tables.FindQueue(queue_, layout_);
+        if (!queue.ok()) return queue.status();
+        const auto store = tables.Open(*queue);
+        store->Prefetch(StoredQueue::WantedBy(request));
+        snapshot = StoredQueue(store.get(), nullptr)
+                       .TakeSnapshot(request, TimeOf(request.now, tables));
+        return absl::OkStatus();
+      });
+  if (!status.ok()) return status;
+  return snapshot;
+}
+
+absl::Status TableEngine::Client::AddListener(absl::Time deadline) {
+  int64_t number = 0;
+  const absl::Status status = state_->database().Write(
+      deadline, [&](EngineTables& tables, bool /*full*/) -> absl::Status {
+        const absl::StatusOr<int64_t> queue = tables.FindQueue(queue_, layout_);
+        if (!queue.ok()) return queue.status();
+        if (number != 0) state_->database().Vacate(number);
+        number = tables.AddListener(*queue);
+        return absl::OkStatus();
+      });
+  if (!status.ok()) {
+    if (number != 0) state_->database().Vacate(number);
+    return status;
+  }
+  number_ = number;
+  listener_->OnListening(absl::StrCat(number));
+  return absl::OkStatus();
+}
+
+absl::Status TableEngine::Client::Listen(EngineListener* listener,
+                                         absl::Time deadline) {
+  listener_ = listener;
+  const absl::Status status = AddListener(deadline);
+  if (!status.ok()) {
+    listener_ = nullptr;
+    return status;
+  }
+  return state_->Add(this);
+}
+
+void TableEngine::Client::ListenAgain() {
+  listener_->OnDisconnected(absl::UnavailableError(
+      "another process has found that nobody listens here"));
+  state_->database().Vacate(number_);
+  // If this fails, the next look tries again.
+  AddListener(MachineTime() + kLookPeriod).IgnoreError();
+}
+
+void TableEngine::Client::StopListening() {
+  if (listener_ == nullptr) return;
+  state_->Remove(this);
+  state_->database().Vacate(number_);
+  // If this fails, the next message finds out that nobody listens.
+  state_->database()
+      .Write(MachineTime() + kCleanUpTimeout,
+             [&](EngineTables& tables, bool /*full*/) {
+               tables.RemoveListener(number_);
+               return absl::OkStatus();
+             })
+      .IgnoreError();
+}
+
+TableEngine::ElectionClient::ElectionClient(
+    std::shared_ptr<TableEngine::State> state, const ElectionOptions& options)
+    : state_(std::move(state)),
+      key_(options.name),
+      elector_{// No two are equal, for as long as anybody waits.
+               std::uniform_int_distribution<int64_t>(
+                   1, std::numeric_limits<int64_t>::max())(
+                   *std::make_unique<std::random_device>()),
+               options.identity, absl::ToInt64Nanoseconds(options.duration)},
+      timeout_(options.timeout) {}
+
+absl::StatusOr<Election::State> TableEngine::ElectionClient::Do(
+    StoredElection::Call call, int64_t token, absl::Duration timeout) {
+  Election::State result;
+  const auto body = [&](EngineTables& tables, bool /*full*/) {
+    const auto store = tables.Open(EngineTables::kElections);
+    StoredElection election(store.get(), key_);
+    result = election.Do(call, elector_, token,
+                         absl::ToUnixNanos(state_->NowIn(tables)));
+    if (call == StoredElection::Call::kRelease && result.done) tables.Notify();
+    return absl::OkStatus();
+  };
+  const absl::Time deadline = MachineTime() + timeout;
+  const absl::Status status =
+      call == StoredElection::Call::kLook
+          ? state_->database().Read(deadline, body, &interrupted_)
+          : state_->database().Write(deadline, body, &interrupted_);
+  if (!status.ok()) return status;
+  return result;
+}
+
+TableEngine::TableEngine(std::unique_ptr<EngineDatabase> database, Clock* clock)
+    : state_(std::make_shared<State>(std::move(database), clock)) {}
+
+TableEngine::TableEngine(std::shared_ptr<State> state)
+    : state_(std::move(state)) {}
+
+TableEngine::~TableEngine() = default;
+
+std::unique_ptr<Engine> TableEngine::NewEngine(
+    const std::string& name, size_t partitions,
+    const std::string& /*client_name*/) {
+  return std::make_unique<Client>(state_, name, partitions);
+}
+
+std::unique_ptr<Election> TableEngine::NewElection(
+    const ElectionOptions& options) {
+  return std::make_unique<ElectionClient>(state_, options);
+}
+
+absl::StatusOr<std::shared_ptr<TableEngine>> OpenShared(
+    const std::string& address,
+    const std::function<absl::StatusOr<std::unique_ptr<TableEngine>>()>& open) {
+  static absl::Mutex mu(absl::kConstInit);
+  static auto& states =
+      *new std::map<std::string, std::weak_ptr<TableEngine::State>>();
+  MutexLock lock(&mu);
+  std::weak_ptr<TableEngine::State>& known = states[address];
+  std::shared_ptr<TableEngine::State> state = known.lock();
+  if (state == nullptr) {
+    auto engine = open();
+    if (!engine.ok()) return engine.status();
+    known = state = (*engine)->state();
+  }
+  return std::make_shared<TableEngine>(std::move(state));
+}
+
+}  // namespace workqueue::internal

@@ -1,0 +1,371 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/shared/postgres/internal/postgres_connection.h"
+
+#include <libpq-fe.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/memory/memory.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "workqueue/clock/clock.h"
+
+namespace workqueue::internal {
+namespace {
+
+// The types of values, as PostgreSQL's pg_type.dat numbers them.
+constexpr Oid kBytea = 17, kInt8 = 20, kText = 25, kByteaArray = 1001,
+              kTextArray = 1009, kInt8Array = 1016;
+
+// How soon a call sees that it is interrupted.
+constexpr absl::Duration kInterruptPeriod = absl::Milliseconds(10);
+
+absl::Time Now() { return Clock::GetRealClock()->TimeNow(); }
+
+template <typename Integer>
+std::string BigEndian(Integer number) {
+  std::string bytes;
+  for (int shift = 8 * static_cast<int>(sizeof(number)) - 8; shift >= 0;
+       shift -= 8) {
+    bytes += static_cast<char>(static_cast<uint64_t>(number) >> shift);
+  }
+  return bytes;
+}
+
+// An array of one dimension, without nulls.
+PostgresValue ArrayOf(Oid type, Oid element,
+                      const std::vector<std::string>& elements) {
+  PostgresValue value = {type, ""};
+  const auto n = static_cast<int32_t>(elements.size());
+  for (int32_t number : {n == 0 ? 0 : 1, 0, static_cast<int32_t>(element)}) {
+    value.bytes += BigEndian(number);
+  }
+  if (n > 0) value.bytes += BigEndian(n) + BigEndian(int32_t{1});
+  for (const std::string& it : elements) {
+    value.bytes += BigEndian(static_cast<int32_t>(it.size()));
+    value.bytes += it;
+  }
+  return value;
+}
+
+// Values as libpq takes them, which are not copied.
+struct Parameters {
+  explicit Parameters(const std::vector<PostgresValue>& all) {
+    for (const PostgresValue& it : all) {
+      types.push_back(it.type);
+      values.push_back(it.bytes.data());
+      lengths.push_back(static_cast<int>(it.bytes.size()));
+      formats.push_back(1);
+    }
+  }
+  int size() const { return static_cast<int>(types.size()); }
+
+  std::vector<Oid> types;
+  std::vector<const char*> values;
+  std::vector<int> lengths, formats;
+};
+
+// The status of an error that the server has told.
+absl::Status StatusOf(const PGresult* result) {
+  const char* const field = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+  const absl::string_view code = field == nullptr ? "" : field;
+  const std::string message =
+      absl::StrCat("the database: ",
+                   absl::StripAsciiWhitespace(PQresultErrorMessage(result)),
+                   " (", code, ")");
+  // See "PostgreSQL Error Codes" in its documentation.
+  const auto is = [code](absl::string_view prefix) {
+    return absl::StartsWith(code, prefix);
+  };
+  if (is("53")) return absl::ResourceExhaustedError(message);
+  if (is("42501")) return absl::PermissionDeniedError(message);
+  if (is("28")) return absl::UnauthenticatedError(message);
+  if (is("42P01") || is("3F")) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        message,
+        "; the library's tables are missing: PostgresEngine::Migrate() makes "
+        "them, and PostgresEngine::MigrationSql() is the text to do so"));
+  }
+  // The server shuts down, or the connection has been ended by somebody.
+  if (is("57P") || is("08")) return absl::UnknownError(message);
+  // A standby, a conflict, a lock that was not free in time, a full log.
+  if (is("25") || is("40") || is("55") || is("57") || is("58")) {
+    return absl::UnavailableError(message);
+  }
+  return absl::InternalError(message);
+}
+
+}  // namespace
+
+PostgresValue PostgresValue::Number(int64_t number) {
+  return {kInt8, BigEndian(number)};
+}
+PostgresValue PostgresValue::Bytes(absl::string_view bytes) {
+  return {kBytea, std::string(bytes)};
+}
+PostgresValue PostgresValue::Text(absl::string_view text) {
+  return {kText, std::string(text)};
+}
+PostgresValue PostgresValue::Numbers(const std::vector<int64_t>& numbers) {
+  std::vector<std::string> elements;
+  for (int64_t number : numbers) elements.push_back(BigEndian(number));
+  return ArrayOf(kInt8Array, kInt8, elements);
+}
+PostgresValue PostgresValue::BytesArray(const std::vector<std::string>& bytes) {
+  return ArrayOf(kByteaArray, kBytea, bytes);
+}
+PostgresValue PostgresValue::Texts(const std::vector<std::string>& texts) {
+  return ArrayOf(kTextArray, kText, texts);
+}
+
+PostgresRows::PostgresRows(PGresult* result) : result_(result, PQclear) {}
+
+int PostgresRows::size() const { return PQntuples(result_.get()); }
+
+int64_t PostgresRows::Number(int row, int column) const {
+  uint64_t bits = 0;
+  for (char c : Bytes(row, column)) {
+    bits = bits << 8 | static_cast<unsigned char>(c);
+  }
+  return static_cast<int64_t>(bits);
+}
+
+std::string PostgresRows::Bytes(int row, int column) const {
+  return std::string(
+      PQgetvalue(result_.get(), row, column),
+      static_cast<size_t>(PQgetlength(result_.get(), row, column)));
+}
+
+bool PostgresRows::IsNull(int row, int column) const {
+  return PQgetisnull(result_.get(), row, column) != 0;
+}
+
+PostgresConnection::~PostgresConnection() { PQfinish(connection_); }
+
+absl::Status PostgresConnection::ConnectionError() {
+  healthy_ = false;
+  const absl::string_view message =
+      absl::StripAsciiWhitespace(PQerrorMessage(connection_));
+  return absl::UnavailableError(absl::StrCat("the database: ", message));
+}
+
+absl::Status PostgresConnection::Await(bool writes, absl::Time deadline,
+                                       const std::atomic<bool>* interrupted) {
+  while (true) {
+    const absl::Duration left = deadline - Now();
+    const bool stops = interrupted != nullptr && *interrupted;
+    if (left <= absl::ZeroDuration() || stops) {
+      healthy_ = false;
+      return absl::UnavailableError(
+          stops ? "the database: the call was interrupted"
+                : "the database did not answer in time");
+    }
+    pollfd waits = {};
+    waits.fd = socket();
+    waits.events = static_cast<int16_t>(writes ? POLLIN | POLLOUT : POLLIN);
+    const absl::Duration longest =
+        interrupted != nullptr ? kInterruptPeriod : absl::Seconds(10);
+    // Rounded up, so that it is not polled at the end of the time.
+    const auto millis = static_cast<int>(
+        absl::ToInt64Milliseconds(std::min(left, longest)) + 1);
+    if (poll(&waits, 1, millis) > 0) return absl::OkStatus();
+  }
+}
+
+absl::StatusOr<std::unique_ptr<PostgresConnection>> PostgresConnection::Connect(
+    const std::string& address, absl::Time deadline) {
+  auto result = absl::WrapUnique(new PostgresConnection());
+  // The address comes last, so it may say something else. A peer that is gone
+  // is noticed in 20 s or so.
+  const std::pair<const char*, const char*> parameters[] = {
+      {"fallback_application_name", "workqueue"},
+      {"keepalives_idle", "10"},
+      {"keepalives_interval", "3"},
+      {"keepalives_count", "3"},
+      {"tcp_user_timeout", "20000"},
+      {"dbname", address.c_str()},
+      {nullptr, nullptr}};
+  std::vector<const char*> names, values;
+  for (const auto& [name, value] : parameters) {
+    names.push_back(name);
+    values.push_back(value);
+  }
+  PGconn* const connection =
+      PQconnectStartParams(names.data(), values.data(), /*expand_dbname=*/1);
+  result->connection_ = connection;
+  if (connection == nullptr) return absl::InternalError("no memory");
+  if (PQstatus(connection) == CONNECTION_BAD) return result->ConnectionError();
+  PostgresPollingStatusType status = PGRES_POLLING_WRITING;
+  while (status != PGRES_POLLING_OK) {
+    absl::Status ready = result->Await(status == PGRES_POLLING_WRITING,
+                                       deadline, /*interrupted=*/nullptr);
+    if (!ready.ok()) return ready;
+    status = PQconnectPoll(connection);
+    if (status == PGRES_POLLING_FAILED) return result->ConnectionError();
+  }
+  PQsetnonblocking(connection, 1);
+  // What the server has to say is in the errors.
+  PQsetNoticeReceiver(
+      connection, [](void*, const PGresult*) {}, nullptr);
+  return result;
+}
+
+bool PostgresConnection::InTransaction() const {
+  return PQtransactionStatus(connection_) != PQTRANS_IDLE;
+}
+
+int PostgresConnection::socket() const { return PQsocket(connection_); }
+
+bool PostgresConnection::IsDirect(int64_t server_process) const {
+  return PQbackendPID(connection_) == server_process;
+}
+
+bool PostgresConnection::TakeNotifications() {
+  if (PQconsumeInput(connection_) == 0) healthy_ = false;
+  bool any = false;
+  while (PGnotify* const it = PQnotifies(connection_)) {
+    any = true;
+    PQfreemem(it);
+  }
+  return any;
+}
+
+absl::Status PostgresConnection::Send(
+    const std::vector<PostgresStatement>& statements) {
+  bool good = PQpipelineStatus(connection_) != PQ_PIPELINE_OFF ||
+              PQenterPipelineMode(connection_) == 1;
+  for (const PostgresStatement& it : statements) {
+    if (it.apart) good = good && PQpipelineSync(connection_) == 1;
+    const Parameters parameters(it.values);
+    const int n = parameters.size();
+    if (it.once) {
+      good = good && PQsendQueryParams(connection_, it.sql.c_str(), n,
+                                       parameters.types.data(),
+                                       parameters.values.data(),
+                                       parameters.lengths.data(),
+                                       parameters.formats.data(), 1) == 1;
+      continue;
+    }
+    auto [found, is_new] = prepared_.try_emplace(
+        it.sql, absl::StrCat("workqueue_", prepared_.size()));
+    const char* const name = found->second.c_str();
+    if (is_new) {
+      good = good && PQsendPrepare(connection_, name, it.sql.c_str(), n,
+                                   parameters.types.data()) == 1;
+    }
+    good = good &&
+           PQsendQueryPrepared(connection_, name, n, parameters.values.data(),
+                               parameters.lengths.data(),
+                               parameters.formats.data(), 1) == 1;
+  }
+  good = good && PQpipelineSync(connection_) == 1;
+  return good ? absl::OkStatus() : ConnectionError();
+}
+
+absl::StatusOr<PGresult*> PostgresConnection::Next(
+    absl::Time deadline, const std::atomic<bool>* interrupted) {
+  int unsent = PQflush(connection_);
+  while (unsent != 0 || PQisBusy(connection_) != 0) {
+    if (unsent < 0) return ConnectionError();
+    absl::Status ready = Await(unsent != 0, deadline, interrupted);
+    if (!ready.ok()) return ready;
+    if (PQconsumeInput(connection_) == 0) return ConnectionError();
+    unsent = PQflush(connection_);
+  }
+  return PQgetResult(connection_);
+}
+
+absl::StatusOr<std::vector<PostgresRows>> PostgresConnection::Execute(
+    const std::vector<PostgresStatement>& statements, absl::Time deadline,
+    const std::atomic<bool>* interrupted) {
+  const size_t known = prepared_.size();
+  absl::Status status = Send(statements);
+  if (!status.ok()) return absl::UnknownError(status.message());
+  int syncs = 1;
+  for (const PostgresStatement& it : statements) syncs += it.apart ? 1 : 0;
+  std::vector<PostgresRows> rows;
+  for (int synced = 0; synced < syncs;) {
+    absl::StatusOr<PGresult*> next = Next(deadline, interrupted);
+    if (!next.ok()) return absl::UnknownError(next.status().message());
+    if (*next == nullptr) {
+      if (PQstatus(connection_) == CONNECTION_BAD) {
+        healthy_ = false;
+        return absl::UnknownError(
+            status.ok() ? absl::StrCat("the database: ",
+                                       absl::StripAsciiWhitespace(
+                                           PQerrorMessage(connection_)))
+                        : std::string(status.message()));
+      }
+      continue;
+    }
+    PostgresRows result(*next);
+    switch (PQresultStatus(*next)) {
+      case PGRES_PIPELINE_SYNC:
+        ++synced;
+        break;
+      case PGRES_TUPLES_OK:
+        if (synced == 0) rows.push_back(std::move(result));
+        break;
+      case PGRES_COMMAND_OK:
+      case PGRES_PIPELINE_ABORTED:
+        break;
+      default:
+        if (synced == 0 && status.ok()) status = StatusOf(*next);
+        if (absl::IsUnknown(status)) healthy_ = false;
+        break;
+    }
+  }
+  if (status.ok()) return rows;
+  // Which of its new statements the server knows now is not worth knowing.
+  if (prepared_.size() != known) healthy_ = false;
+  return status;
+}
+
+absl::Status PostgresConnection::ExecuteOn(PGconn* connection,
+                                           const PostgresStatement& statement) {
+  const Parameters parameters(statement.values);
+  const PostgresRows result(
+      PQexecParams(connection, statement.sql.c_str(), parameters.size(),
+                   parameters.types.data(), parameters.values.data(),
+                   parameters.lengths.data(), parameters.formats.data(), 1));
+  switch (PQresultStatus(result.get())) {
+    case PGRES_COMMAND_OK:
+    case PGRES_TUPLES_OK:
+      return absl::OkStatus();
+    default:
+      return StatusOf(result.get());
+  }
+}
+
+absl::Status PostgresConnection::ExecuteScript(const std::string& sql,
+                                               absl::Time deadline) {
+  if (PQsendQuery(connection_, sql.c_str()) == 0) return ConnectionError();
+  absl::Status status;
+  while (true) {
+    absl::StatusOr<PGresult*> next = Next(deadline, /*interrupted=*/nullptr);
+    if (!next.ok()) return next.status();
+    if (*next == nullptr) return status;
+    const PostgresRows owned(*next);
+    if (PQresultStatus(*next) == PGRES_FATAL_ERROR && status.ok()) {
+      status = StatusOf(*next);
+    }
+  }
+}
+
+}  // namespace workqueue::internal

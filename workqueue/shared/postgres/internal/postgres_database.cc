@@ -1,0 +1,927 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/shared/postgres/internal/postgres_database.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/memory/memory.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "workqueue/base/mutex_lock.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/interfaces.h"
+#include "workqueue/shared/internal/engine.h"
+#include "workqueue/shared/internal/ordered_store.h"
+#include "workqueue/shared/internal/table_engine.h"
+#include "workqueue/shared/postgres/internal/postgres_connection.h"
+
+namespace workqueue::internal {
+namespace {
+
+using Value = PostgresValue;
+using Statement = PostgresStatement;
+
+// The version of the tables.
+constexpr int kVersion = 1;
+
+// So many entries are fetched when one is missing, and at one time at most.
+constexpr size_t kFetchedAtOnce = 64;
+constexpr size_t kMostAtOnce = 2000;
+
+// How soon a call tries again that the server did not answer.
+constexpr absl::Duration kRetryPeriod = absl::Milliseconds(20);
+
+// How long what nobody waits for may take.
+constexpr absl::Duration kCleanUpTimeout = absl::Seconds(1);
+
+// `{s}` stands for the schema. The numbers of `fillfactor` leave room for a
+// new version of a row in its page, so that no index changes. The settings of
+// autovacuum clean often: almost all rows live for a short time.
+constexpr absl::string_view kMigration = R"sql(
+SELECT pg_advisory_xact_lock(hashtextextended('workqueue {s}', 0));
+CREATE SCHEMA IF NOT EXISTS {s};
+CREATE TABLE IF NOT EXISTS {s}.version (version bigint NOT NULL);
+DO $$
+DECLARE found bigint := (SELECT version FROM {s}.version);
+BEGIN
+  IF found > 1 THEN
+    RAISE EXCEPTION 'the tables in the schema {s} have the version %, and '
+      'this library the version 1', found USING ERRCODE = '42P01';
+  END IF;
+END $$;
+INSERT INTO {s}.version
+  SELECT 1 WHERE NOT EXISTS (SELECT FROM {s}.version);
+CREATE TABLE IF NOT EXISTS {s}.queue (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  name bytea NOT NULL UNIQUE,
+  layout bytea NOT NULL);
+CREATE TABLE IF NOT EXISTS {s}.entry (
+  queue bigint, key bytea, value bytea NOT NULL, PRIMARY KEY (queue, key))
+  WITH (fillfactor = 60, autovacuum_vacuum_scale_factor = 0.05,
+        autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0,
+        autovacuum_analyze_scale_factor = 0.5);
+CREATE SEQUENCE IF NOT EXISTS {s}.listener_number;
+CREATE TABLE IF NOT EXISTS {s}.listener (
+  id bigint PRIMARY KEY, queue bigint NOT NULL, polls bigint NOT NULL);
+CREATE INDEX IF NOT EXISTS listener_of ON {s}.listener (queue, id);
+CREATE TABLE IF NOT EXISTS {s}.message (
+  listener bigint, id bigint GENERATED ALWAYS AS IDENTITY, body bytea NOT NULL,
+  PRIMARY KEY (listener, id))
+  WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 5000,
+        autovacuum_vacuum_cost_delay = 0);
+CREATE TABLE IF NOT EXISTS {s}.inbox (
+  queue bytea, id bigint GENERATED ALWAYS AS IDENTITY,
+  item bytea NOT NULL CHECK (length(item) <= 2048),
+  priority bigint NOT NULL, due bigint NOT NULL, PRIMARY KEY (queue, id))
+  WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 5000,
+        autovacuum_vacuum_cost_delay = 0);
+
+-- Adds an item when the transaction commits: now, or after a time. Wakes the
+-- process whose worker has waited longest. While all are busy it notifies
+-- nobody, because a notification makes commits wait for each other.
+CREATE OR REPLACE FUNCTION {s}.add(
+  queue text, item bytea, after interval DEFAULT '0', priority bigint DEFAULT 0)
+RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  name_bytes bytea := convert_to(add.queue, 'UTF8');
+  found record;
+BEGIN
+  SELECT id, layout INTO found FROM {s}.queue q WHERE q.name = name_bytes;
+  IF found.layout <> '1' THEN
+    RAISE EXCEPTION 'the queue "%" has % partitions; an add in a transaction '
+      'needs a queue with one', add.queue, convert_from(found.layout, 'UTF8');
+  END IF;
+  INSERT INTO {s}.inbox (queue, item, priority, due) VALUES (
+    name_bytes, add.item, add.priority,
+    CASE WHEN add.after <= interval '0' THEN 0
+    ELSE 1000000 * extract(epoch FROM clock_timestamp() + add.after) END);
+  PERFORM pg_notify(
+    'workqueue_' || '{s}.listener'::regclass::oid || '_' ||
+      convert_from(e.value, 'UTF8'), '')
+    FROM {s}.entry e
+    WHERE e.queue = found.id AND e.key >= 't' AND e.key < 'u'
+    ORDER BY e.key LIMIT 1;
+END $$;
+CREATE OR REPLACE FUNCTION {s}.add(
+  queue text, item text, after interval DEFAULT '0', priority bigint DEFAULT 0)
+RETURNS void LANGUAGE sql VOLATILE AS
+  $$ SELECT {s}.add(queue, convert_to(item, 'UTF8'), after, priority) $$;
+)sql";
+
+// The key after all that begin with `prefix`. No prefix is empty, or consists
+// of the largest byte.
+std::string EndOf(absl::string_view prefix) {
+  std::string end(prefix);
+  while (end.back() == '\xff') end.pop_back();
+  end.back() = static_cast<char>(static_cast<unsigned char>(end.back()) + 1);
+  return end;
+}
+
+absl::Time MachineTime() { return Clock::GetRealClock()->TimeNow(); }
+
+std::string Quoted(absl::string_view name) {
+  return absl::StrCat("\"", absl::StrReplaceAll(name, {{"\"", "\"\""}}), "\"");
+}
+
+// An error of something that cannot have changed anything.
+absl::Status NothingChanged(const absl::Status& status) {
+  return absl::IsUnknown(status) ? absl::UnavailableError(status.message())
+                                 : status;
+}
+
+}  // namespace
+
+// The statements, for one schema.
+struct PostgresDatabase::Sql {
+  explicit Sql(const std::string& schema)
+      : schema(Quoted(schema)),
+        settings(Of(
+            // Scans of whole tables are never right here.
+            "SELECT set_config('enable_seqscan', 'off', false),"
+            " set_config('enable_hashjoin', 'off', false),"
+            " set_config('enable_mergejoin', 'off', false),"
+            " set_config('enable_bitmapscan', 'off', false),"
+            " set_config('jit', 'off', false),"
+            " set_config('plan_cache_mode', 'force_generic_plan', false),"
+            // Who is suspended must not keep the others from the queue.
+            " set_config('idle_in_transaction_session_timeout', '2s', false),"
+            // What was acknowledged is on the disk.
+            " set_config('synchronous_commit', CASE"
+            "   WHEN current_setting('synchronous_commit') = 'off' THEN 'on'"
+            "   ELSE current_setting('synchronous_commit') END, false),"
+            " current_setting('server_version_num')::bigint")),
+        tables(Of("SELECT version, '{s}.entry'::regclass::oid::bigint,"
+                  " '{s}.listener'::regclass::oid::bigint,"
+                  " pg_backend_pid()::bigint FROM {s}.version")),
+        find_queue(Of("SELECT id, layout FROM {s}.queue WHERE name = $1")),
+        add_queue(Of("INSERT INTO {s}.queue (name, layout) VALUES ($1, $2)"
+                     " ON CONFLICT (name) DO NOTHING")),
+        begin("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"),
+        begin_reading("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"),
+        lock(
+            "SELECT set_config('lock_timeout', $2, true),"
+            " pg_advisory_xact_lock(($1 >> 32)::bit(32)::int,"
+            " $1::bit(32)::int)"),
+        fetch(Of(
+            "WITH found AS MATERIALIZED ("
+            " SELECT r.n, r.leads_to, r.rest, x.key, x.value FROM"
+            " unnest($3::bytea[], $4::bytea[], $5::bigint[], $6::bytea[],"
+            "        $7::bigint[]) WITH ORDINALITY"
+            "   AS r(first, last, most, leads_to, rest, n),"
+            " LATERAL (SELECT e.key, e.value FROM {s}.entry e"
+            "   WHERE e.queue = $1 AND e.key >= r.first AND e.key < r.last"
+            "   ORDER BY e.key LIMIT r.most) x) "
+            "SELECT n, key, value FROM found UNION ALL "
+            "SELECT 0, e.key, e.value FROM (SELECT unnest($2::bytea[]) AS key"
+            "   UNION SELECT leads_to || CASE WHEN rest = 0 THEN value"
+            "     ELSE substr(key, rest::int + 1) END"
+            "   FROM found WHERE leads_to <> '') k"
+            " CROSS JOIN LATERAL (SELECT x.key, x.value FROM {s}.entry x"
+            "   WHERE x.queue = $1 AND x.key = k.key) e "
+            "UNION ALL SELECT -1, int8send("
+            "  (1000000 * extract(epoch FROM clock_timestamp()))::bigint),"
+            "  int8send((SELECT version FROM {s}.version))")),
+        listeners(Of("SELECT id, CASE WHEN polls = 1 OR NOT"
+                     " pg_try_advisory_xact_lock_shared($2 + id)"
+                     " THEN 1 ELSE 0 END::bigint FROM {s}.listener"
+                     " WHERE queue = $1 ORDER BY id")),
+        take_inbox(
+            Of("WITH taken AS (DELETE FROM {s}.inbox WHERE queue = $1 AND id"
+               " = ANY(ARRAY(SELECT id FROM {s}.inbox WHERE queue = $1"
+               "   ORDER BY id LIMIT 1000)) RETURNING *) "
+               "SELECT item, priority, CASE WHEN due = 0 THEN 0 ELSE greatest("
+               "  0, due - 1000000 * extract(epoch FROM clock_timestamp()))"
+               " END::bigint FROM taken ORDER BY id")),
+        put(Of("INSERT INTO {s}.entry SELECT $1, k, v FROM"
+               " unnest($2::bytea[], $3::bytea[]) AS u(k, v)"
+               " ON CONFLICT (queue, key) DO UPDATE SET value ="
+               " excluded.value")),
+        remove(Of("DELETE FROM {s}.entry WHERE queue = $1 AND key = "
+                  "ANY($2::bytea[])")),
+        next_listener(Of("SELECT nextval('{s}.listener_number')")),
+        add_listener(Of("INSERT INTO {s}.listener VALUES ($1, $2, $3)")),
+        remove_listener(Of("DELETE FROM {s}.listener WHERE id = $1")),
+        add_messages(Of("INSERT INTO {s}.message (listener, body) SELECT l,"
+                        " b FROM unnest($1::bigint[], $2::bytea[])"
+                        " WITH ORDINALITY AS u(l, b, n) ORDER BY n")),
+        messages(Of("SELECT l.id, m.id, m.body FROM"
+                    " unnest($1::bigint[], $2::bigint[]) AS w(id, after)"
+                    " JOIN {s}.listener l ON l.id = w.id"
+                    " LEFT JOIN {s}.message m"
+                    "   ON m.listener = l.id AND m.id > w.after"
+                    " ORDER BY l.id, m.id")),
+        with_inbox(Of("SELECT l.id FROM {s}.listener l"
+                      " JOIN {s}.queue q ON q.id = l.queue"
+                      " WHERE l.id = ANY($1::bigint[]) AND EXISTS ("
+                      "   SELECT FROM {s}.inbox i WHERE i.queue = q.name)")),
+        remove_messages(Of("DELETE FROM {s}.message WHERE listener = $1 AND"
+                           " id <= $2")),
+        // The sender has committed, and this transaction is not worth a sync.
+        notify(
+            "SELECT set_config('synchronous_commit', 'off', true),"
+            " pg_notify(c, '') FROM unnest($1::text[]) AS c"),
+        occupy(
+            "SELECT pg_advisory_lock($1 + n)"
+            " FROM unnest($2::bigint[]) AS n"),
+        vacate("SELECT pg_advisory_unlock($1)") {}
+
+  std::string Of(absl::string_view text) const {
+    return absl::StrReplaceAll(text, {{"{s}", schema}});
+  }
+
+  const std::string schema;
+  const std::string settings, tables, find_queue, add_queue, begin,
+      begin_reading, lock, fetch, listeners, take_inbox, put, remove,
+      next_listener, add_listener, remove_listener, add_messages, messages,
+      with_inbox, remove_messages, notify, occupy, vacate;
+};
+
+// The tables, in a transaction, which begins when something is read.
+class PostgresDatabase::Tables final : public EngineTables {
+ public:
+  Tables(PostgresDatabase* database, const Call& call, bool full,
+         PostgresConnection* connection)
+      : database_(*database),
+        sql_(*database->sql_),
+        call_(call),
+        full_(full),
+        connection_(*connection) {}
+
+  const absl::Status& error() const { return error_; }
+  bool has_begun() const { return has_begun_; }
+
+  absl::StatusOr<int64_t> FindQueue(absl::string_view name,
+                                    const std::string& layout) override;
+  std::unique_ptr<OrderedStore> Open(int64_t queue) override;
+  absl::Time Now() override { return now_; }
+  std::vector<EngineOperation> TakeInbox() override {
+    return std::move(inbox_);
+  }
+  int64_t AddListener(int64_t queue) override;
+  void RemoveListener(int64_t listener) override {
+    live_.erase(listener);
+    later_.push_back({sql_.remove_listener, {Value::Number(listener)}});
+    RemoveMessages(listener, std::numeric_limits<int64_t>::max());
+  }
+  std::vector<int64_t> ListenersOf(int64_t /*queue*/) override {
+    std::vector<int64_t> all;
+    for (const auto& [listener, lives] : live_) all.push_back(listener);
+    return all;
+  }
+  bool Lives(int64_t listener) override {
+    const auto found = live_.find(listener);
+    return found != live_.end() && found->second;
+  }
+  void AddMessage(int64_t listener, absl::string_view body) override {
+    receivers_.push_back(listener);
+    bodies_.emplace_back(body);
+  }
+  Messages MessagesOf(
+      const std::vector<std::pair<int64_t, int64_t>>& listeners) override;
+  std::vector<int64_t> ListenersWithInbox(
+      const std::vector<int64_t>& listeners) override;
+  void RemoveMessages(int64_t listener, int64_t until) override {
+    later_.push_back({sql_.remove_messages,
+                      {Value::Number(listener), Value::Number(until)}});
+  }
+  void Notify() override { tells_all_ = true; }
+
+  absl::Status CheckSettings(EngineSettings* settings);
+
+  // Writes what has changed, and commits.
+  absl::Status Commit();
+
+ private:
+  friend class Store;
+
+  // An entry as it is now, or will be.
+  struct Known {
+    std::optional<std::string> value;
+    bool dirty = false;
+  };
+
+  // Executes statements at once. Notes an error.
+  std::vector<PostgresRows> Execute(const std::vector<Statement>& statements);
+  void Fetch(const WantedEntries& wanted);
+  // Fetches the next entries from `from` on, of those that begin with `prefix`.
+  void FetchFrom(const std::string& from, const std::string& prefix);
+  void Fetch(const std::vector<std::string>& keys,
+             const std::vector<WantedEntries::Range>& ranges,
+             const std::vector<std::string>& firsts);
+
+  PostgresDatabase& database_;
+  const Sql& sql_;
+  const Call call_;
+  const bool full_;
+  PostgresConnection& connection_;
+  absl::Status error_;
+  bool has_begun_ = false;
+
+  std::string name_;  // of the queue
+  int64_t queue_ = 0;
+  std::map<std::string, Known> entries_;
+  // All entries from the one key to the other are known.
+  std::map<std::string, std::string> known_ranges_;
+  std::map<char, WantedEntries::Range> wanted_;  // by first byte
+  absl::Time now_;
+  std::map<int64_t, bool> live_;  // the listeners, and whether they live
+  std::vector<EngineOperation> inbox_;
+
+  std::vector<Statement> later_;
+  std::vector<int64_t> receivers_;
+  std::vector<std::string> bodies_;
+  bool tells_all_ = false;
+};
+
+class PostgresDatabase::Store final : public OrderedStore {
+ public:
+  explicit Store(Tables* tables) : tables_(*tables) {}
+
+  void Prefetch(const WantedEntries& wanted) override { tables_.Fetch(wanted); }
+  std::optional<std::string> Get(absl::string_view key) override {
+    const std::string owned(key);
+    auto found = tables_.entries_.find(owned);
+    if (found == tables_.entries_.end() && !IsKnown(owned)) {
+      tables_.Fetch({owned}, {}, {});
+      found = tables_.entries_.find(owned);
+    }
+    if (found == tables_.entries_.end()) return std::nullopt;
+    return found->second.value;
+  }
+  void Put(absl::string_view key, absl::string_view value) override {
+    tables_.entries_[std::string(key)] = {std::string(value), true};
+  }
+  void Delete(absl::string_view key) override {
+    tables_.entries_[std::string(key)] = {std::nullopt, true};
+  }
+  std::optional<Entry> First(absl::string_view prefix,
+                             absl::string_view after = "") override {
+    std::string from = LeastKey(prefix, after);
+    const std::string end = EndOf(prefix);
+    while (tables_.error_.ok()) {
+      const std::string until = std::min(KnownUntil(from), end);
+      for (auto it = tables_.entries_.lower_bound(from);
+           it != tables_.entries_.end() && it->first < until; ++it) {
+        if (it->second.value) return Entry{it->first, *it->second.value};
+      }
+      if (until >= end) return std::nullopt;
+      if (until == from) tables_.FetchFrom(from, std::string(prefix));
+      from = until;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  // The end of the range of known entries that begins at `key`, or `key`.
+  std::string KnownUntil(const std::string& key) const {
+    auto range = tables_.known_ranges_.upper_bound(key);
+    if (range == tables_.known_ranges_.begin()) return key;
+    --range;
+    return std::max(range->second, key);
+  }
+  bool IsKnown(const std::string& key) const { return KnownUntil(key) > key; }
+
+  Tables& tables_;
+};
+
+std::vector<PostgresRows> PostgresDatabase::Tables::Execute(
+    const std::vector<Statement>& statements) {
+  if (!error_.ok()) return {};
+  auto rows =
+      connection_.Execute(statements, call_.deadline, call_.interrupted);
+  if (rows.ok()) return *std::move(rows);
+  error_ = NothingChanged(rows.status());
+  return {};
+}
+
+absl::StatusOr<int64_t> PostgresDatabase::Tables::FindQueue(
+    absl::string_view name, const std::string& layout) {
+  name_ = std::string(name);
+  std::pair<int64_t, std::string> queue;
+  {
+    MutexLock lock(&database_.mu_);
+    const auto found = database_.queues_.find(name_);
+    if (found != database_.queues_.end()) queue = found->second;
+  }
+  // Another process may add it at the same time.
+  for (const bool adds : {false, true}) {
+    if (queue.first != 0 || !error_.ok()) break;
+    std::vector<Statement> statements;
+    if (adds) {
+      statements.push_back(
+          {sql_.add_queue, {Value::Bytes(name), Value::Bytes(layout)}});
+    }
+    statements.push_back({sql_.find_queue, {Value::Bytes(name)}});
+    const auto rows = Execute(statements);
+    if (!rows.empty() && rows[0].size() > 0) {
+      queue = {rows[0].Number(0, 0), rows[0].Bytes(0, 1)};
+      MutexLock lock(&database_.mu_);
+      database_.queues_[name_] = queue;
+    }
+  }
+  if (!error_.ok()) return error_;
+  if (queue.second != layout) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the layout of the queue \"", name, "\" in the schema ", sql_.schema,
+        " is ", queue.second, ", and this client's is ", layout));
+  }
+  return queue.first;
+}
+
+std::unique_ptr<OrderedStore> PostgresDatabase::Tables::Open(int64_t queue) {
+  queue_ = queue;
+  return std::make_unique<Store>(this);
+}
+
+void PostgresDatabase::Tables::Fetch(const WantedEntries& wanted) {
+  std::vector<std::string> firsts;
+  for (const WantedEntries::Range& range : wanted.ranges) {
+    wanted_[range.prefix[0]] = range;
+    firsts.push_back(range.prefix);
+  }
+  Fetch(wanted.keys, wanted.ranges, firsts);
+}
+
+void PostgresDatabase::Tables::FetchFrom(const std::string& from,
+                                         const std::string& prefix) {
+  WantedEntries::Range range = {prefix, kFetchedAtOnce, "", 0};
+  const auto found = wanted_.find(prefix[0]);
+  if (found != wanted_.end()) {
+    range.leads_to = found->second.leads_to;
+    range.rest = found->second.rest;
+  }
+  Fetch({}, {range}, {from});
+}
+
+void PostgresDatabase::Tables::Fetch(
+    const std::vector<std::string>& keys,
+    const std::vector<WantedEntries::Range>& ranges,
+    const std::vector<std::string>& firsts) {
+  std::vector<Statement> statements;
+  const bool begins = !has_begun_;
+  const bool is_queue = queue_ != kElections;
+  if (begins) {
+    statements.push_back({call_.writes ? sql_.begin : sql_.begin_reading});
+  }
+  if (begins && call_.writes) {
+    const absl::Duration left = std::clamp(
+        call_.deadline - MachineTime(), absl::Milliseconds(1), absl::Hours(1));
+    statements.push_back(
+        {sql_.lock,
+         {Value::Number(database_.entry_table_ << 32 | queue_),
+          Value::Text(absl::StrCat(absl::ToInt64Milliseconds(left)))}});
+  }
+  std::vector<std::string> lasts, leads_to;
+  std::vector<int64_t> mosts, rests;
+  for (const WantedEntries::Range& range : ranges) {
+    lasts.push_back(EndOf(range.prefix));
+    mosts.push_back(static_cast<int64_t>(std::min(range.most, kMostAtOnce)));
+    leads_to.push_back(range.leads_to);
+    rests.push_back(static_cast<int64_t>(range.rest));
+  }
+  statements.push_back({sql_.fetch,
+                        {Value::Number(queue_), Value::BytesArray(keys),
+                         Value::BytesArray(firsts), Value::BytesArray(lasts),
+                         Value::Numbers(mosts), Value::BytesArray(leads_to),
+                         Value::Numbers(rests)}});
+  const bool takes_more = begins && call_.writes && is_queue;
+  if (takes_more) {
+    statements.push_back({sql_.listeners,
+                          {Value::Number(queue_),
+                           Value::Number(database_.listener_table_ << 32)}});
+    if (!full_) {
+      statements.push_back({sql_.take_inbox, {Value::Bytes(name_)}});
+    }
+  }
+  const std::vector<PostgresRows> all = Execute(statements);
+  if (!error_.ok()) return;
+  has_begun_ = true;
+  const size_t first = begins && call_.writes ? 1 : 0;
+  const PostgresRows& rows = all[first];
+  std::vector<int64_t> counts(ranges.size());
+  std::vector<std::string> ends = firsts;
+  std::map<std::string, std::string> found;
+  for (const std::string& key : keys) entries_.try_emplace(key);
+  for (int i = 0; i < rows.size(); ++i) {
+    const int64_t n = rows.Number(i, 0);
+    std::string key = rows.Bytes(i, 1);
+    std::string value = rows.Bytes(i, 2);
+    if (n < 0) {
+      if (begins) now_ = absl::FromUnixMicros(rows.Number(i, 1));
+      if (rows.Number(i, 2) != kVersion) {
+        error_ = absl::FailedPreconditionError(absl::StrCat(
+            "the tables in the schema ", sql_.schema, " have the version ",
+            rows.Number(i, 2), ", and this library the version ", kVersion));
+        return;
+      }
+      continue;
+    }
+    if (n > 0) {
+      const auto r = static_cast<size_t>(n - 1);
+      ++counts[r];
+      ends[r] = std::max(ends[r], key + '\0');
+      if (!ranges[r].leads_to.empty()) {
+        entries_.try_emplace(
+            ranges[r].leads_to +
+            (ranges[r].rest == 0
+                 ? value
+                 : key.substr(std::min(key.size(), ranges[r].rest))));
+      }
+    }
+    found.emplace(std::move(key), std::move(value));
+  }
+  for (auto& [key, value] : found) {
+    Known& known = entries_[key];
+    if (!known.dirty) known.value = std::move(value);
+  }
+  for (size_t r = 0; r < ranges.size(); ++r) {
+    const bool all_known = counts[r] < mosts[r];
+    known_ranges_[firsts[r]] = all_known ? lasts[r] : ends[r];
+  }
+  if (!takes_more) return;
+  const PostgresRows& listeners = all[first + 1];
+  for (int i = 0; i < listeners.size(); ++i) {
+    live_[listeners.Number(i, 0)] = listeners.Number(i, 1) != 0;
+  }
+  if (full_) return;
+  const PostgresRows& inbox = all[first + 2];
+  for (int i = 0; i < inbox.size(); ++i) {
+    inbox_.push_back({EngineOperation::kAddAfter, inbox.Bytes(i, 0),
+                      inbox.Number(i, 2), inbox.Number(i, 1)});
+  }
+}
+
+int64_t PostgresDatabase::Tables::AddListener(int64_t queue) {
+  const auto rows = Execute({{sql_.next_listener}});
+  if (!error_.ok()) return 0;
+  const int64_t listener = rows[0].Number(0, 0);
+  // Nobody else sees the number before this process has it.
+  error_.Update(database_.Occupy(listener, call_.deadline));
+  bool polls;
+  {
+    MutexLock lock(&database_.listening_mu_);
+    polls = database_.polls_;
+  }
+  later_.push_back({sql_.add_listener,
+                    {Value::Number(listener), Value::Number(queue),
+                     Value::Number(polls ? 1 : 0)}});
+  return listener;
+}
+
+auto PostgresDatabase::Tables::MessagesOf(
+    const std::vector<std::pair<int64_t, int64_t>>& listeners) -> Messages {
+  Messages messages;
+  if (listeners.empty()) return messages;
+  std::vector<int64_t> numbers, afters;
+  for (const auto& [number, after] : listeners) {
+    numbers.push_back(number);
+    afters.push_back(after);
+  }
+  const auto all = Execute(
+      {{sql_.messages, {Value::Numbers(numbers), Value::Numbers(afters)}}});
+  if (!error_.ok()) return messages;
+  const PostgresRows& rows = all[0];
+  for (int i = 0; i < rows.size(); ++i) {
+    std::vector<Message>& its = messages[rows.Number(i, 0)];
+    if (!rows.IsNull(i, 1)) {
+      its.push_back({rows.Number(i, 1), rows.Bytes(i, 2)});
+    }
+  }
+  return messages;
+}
+
+std::vector<int64_t> PostgresDatabase::Tables::ListenersWithInbox(
+    const std::vector<int64_t>& listeners) {
+  std::vector<int64_t> found;
+  if (listeners.empty()) return found;
+  const auto all = Execute({{sql_.with_inbox, {Value::Numbers(listeners)}}});
+  if (!error_.ok()) return found;
+  for (int i = 0; i < all[0].size(); ++i) found.push_back(all[0].Number(i, 0));
+  return found;
+}
+
+absl::Status PostgresDatabase::Tables::CheckSettings(EngineSettings* settings) {
+  const auto all =
+      Execute({{"SELECT current_setting('fsync'),"
+                " current_setting('full_page_writes')"}});
+  if (!error_.ok()) return error_;
+  if (all[0].Bytes(0, 0) == "off") {
+    settings->wrong.push_back(
+        "fsync is off: what was acknowledged may be lost when the machine "
+        "stops");
+  }
+  if (all[0].Bytes(0, 1) == "off") {
+    settings->wrong.push_back(
+        "full_page_writes is off: the data may be damaged when the machine "
+        "stops");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PostgresDatabase::Tables::Commit() {
+  if (!error_.ok()) return error_;
+  std::vector<Statement> statements;
+  std::vector<std::string> put, values, removed;
+  for (const auto& [key, known] : entries_) {
+    if (!known.dirty) continue;
+    if (known.value) {
+      put.push_back(key);
+      values.push_back(*known.value);
+    } else {
+      removed.push_back(key);
+    }
+  }
+  if (!removed.empty()) {
+    statements.push_back(
+        {sql_.remove, {Value::Number(queue_), Value::BytesArray(removed)}});
+  }
+  if (!put.empty()) {
+    statements.push_back({sql_.put,
+                          {Value::Number(queue_), Value::BytesArray(put),
+                           Value::BytesArray(values)}});
+  }
+  for (Statement& it : later_) statements.push_back(std::move(it));
+  if (!receivers_.empty()) {
+    statements.push_back(
+        {sql_.add_messages,
+         {Value::Numbers(receivers_), Value::BytesArray(bodies_)}});
+  }
+  if (has_begun_) statements.push_back({"COMMIT"});
+  std::set<std::string> channels;
+  const std::string prefix =
+      absl::StrCat("workqueue_", database_.listener_table_.load(), "_");
+  for (int64_t receiver : receivers_) {
+    channels.insert(absl::StrCat(prefix, receiver));
+  }
+  if (tells_all_) channels.insert(prefix + "all");
+  if (!channels.empty()) {
+    statements.push_back({sql_.notify,
+                          {Value::Texts({channels.begin(), channels.end()})},
+                          /*apart=*/true});
+  }
+  if (statements.empty()) return absl::OkStatus();
+  const auto rows =
+      connection_.Execute(statements, call_.deadline, call_.interrupted);
+  return call_.writes ? rows.status() : NothingChanged(rows.status());
+}
+
+absl::Status PostgresDatabase::AddInTransaction(
+    pg_conn* connection, const std::string& schema, absl::string_view queue,
+    const AddOptions& options, absl::Span<const std::string> items) {
+  const absl::Duration after = options.after.value_or(absl::ZeroDuration());
+  return PostgresConnection::ExecuteOn(
+      connection,
+      {absl::StrCat("SELECT ", Quoted(schema),
+                    ".add($1, item, $2 * interval '1 microsecond', $3)"
+                    " FROM unnest($4::bytea[]) AS item"),
+       {Value::Text(queue), Value::Number(absl::ToInt64Microseconds(after)),
+        Value::Number(options.priority),
+        Value::BytesArray({items.begin(), items.end()})}});
+}
+
+std::string PostgresDatabase::MigrationSql(const std::string& schema) {
+  return absl::StrReplaceAll(kMigration, {{"{s}", Quoted(schema)}});
+}
+
+PostgresDatabase::PostgresDatabase(std::string address,
+                                   const std::string& schema)
+    : address_(std::move(address)),
+      sql_(std::make_unique<const Sql>(schema)),
+      wake_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
+
+PostgresDatabase::~PostgresDatabase() { close(wake_); }
+
+absl::StatusOr<std::unique_ptr<PostgresDatabase>> PostgresDatabase::Open(
+    const std::string& address, const std::string& schema,
+    absl::Time deadline) {
+  auto database = absl::WrapUnique(new PostgresDatabase(address, schema));
+  auto connection = database->Connect(deadline);
+  const absl::Status status = NothingChanged(connection.status());
+  // The server may be about to start. Who calls it waits for it.
+  if (!status.ok() && !absl::IsUnavailable(status)) return status;
+  if (status.ok()) {
+    MutexLock lock(&database->mu_);
+    database->idle_.push_back(*std::move(connection));
+  }
+  return database;
+}
+
+absl::StatusOr<std::unique_ptr<PostgresConnection>> PostgresDatabase::Connect(
+    absl::Time deadline) {
+  auto connection = PostgresConnection::Connect(address_, deadline);
+  if (!connection.ok()) return connection.status();
+  const auto rows =
+      (*connection)->Execute({{sql_->settings}, {sql_->tables}}, deadline);
+  if (!rows.ok()) return NothingChanged(rows.status());
+  constexpr int kOldest = 140000;
+  if ((*rows)[0].Number(0, 8) < kOldest) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the server has the version ", (*rows)[0].Number(0, 8),
+                     "; 14 is the oldest that works"));
+  }
+  if ((*rows)[1].Number(0, 0) != kVersion) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the tables in the schema ", sql_->schema, " have the version ",
+        (*rows)[1].Number(0, 0), ", and this library the version ", kVersion));
+  }
+  entry_table_ = (*rows)[1].Number(0, 1);
+  listener_table_ = (*rows)[1].Number(0, 2);
+  return connection;
+}
+
+absl::Status PostgresDatabase::Run(const Call& call, const Body& body) {
+  absl::Status status;
+  bool full = false;
+  bool unknown = false;  // the end of an attempt
+  while (true) {
+    status = RunOnce(call, body, full);
+    if (absl::IsResourceExhausted(status) && call.writes && !full) {
+      full = true;
+      continue;
+    }
+    unknown = unknown || absl::IsUnknown(status);
+    if (!absl::IsUnavailable(status) && !absl::IsUnknown(status)) break;
+    if (MachineTime() + kRetryPeriod >= call.deadline ||
+        (call.interrupted != nullptr && *call.interrupted)) {
+      break;
+    }
+    Clock::GetRealClock()->Sleep(kRetryPeriod);
+  }
+  if (unknown && absl::IsUnavailable(status)) {
+    return absl::UnknownError(status.message());
+  }
+  return status;
+}
+
+absl::Status PostgresDatabase::RunOnce(const Call& call, const Body& body,
+                                       bool full) {
+  std::unique_ptr<PostgresConnection> connection;
+  {
+    MutexLock lock(&mu_);
+    if (!idle_.empty()) {
+      connection = std::move(idle_.back());
+      idle_.pop_back();
+    }
+  }
+  if (connection == nullptr) {
+    auto connected = Connect(call.deadline);
+    if (!connected.ok()) return NothingChanged(connected.status());
+    connection = *std::move(connected);
+  }
+  absl::Status status = TryOnce(call, body, full, connection.get());
+  MutexLock lock(&mu_);
+  if (connection->healthy() && !connection->InTransaction()) {
+    idle_.push_back(std::move(connection));
+  } else if (absl::IsUnavailable(status)) {
+    // The server may have been started again since they were used.
+    idle_.clear();
+  }
+  return status;
+}
+
+absl::Status PostgresDatabase::TryOnce(const Call& call, const Body& body,
+                                       bool full,
+                                       PostgresConnection* connection) {
+  Tables tables(this, call, full, connection);
+  absl::Status status = body(tables, full);
+  if (!tables.error().ok()) status = tables.error();
+  if (status.ok()) status = tables.Commit();
+  if (!status.ok() && connection->healthy() && connection->InTransaction()) {
+    connection->Execute({{"ROLLBACK"}}, MachineTime() + kCleanUpTimeout)
+        .IgnoreError();
+  }
+  return status;
+}
+
+absl::Status PostgresDatabase::ConnectListening(absl::Time deadline) {
+  if (listening_ != nullptr && listening_->healthy()) return absl::OkStatus();
+  listening_ = nullptr;
+  auto connection = Connect(deadline);
+  if (!connection.ok()) return connection.status();
+  const auto rows = (*connection)->Execute({{sql_->tables}}, deadline);
+  if (!rows.ok()) return rows.status();
+  polls_ = !(*connection)->IsDirect((*rows)[0].Number(0, 3));
+  listening_ = *std::move(connection);
+  look_ = true;
+  return ListenFor({listeners_.begin(), listeners_.end()}, deadline);
+}
+
+absl::Status PostgresDatabase::ListenFor(const std::vector<int64_t>& listeners,
+                                         absl::Time deadline) {
+  if (polls_) return absl::OkStatus();
+  const std::string prefix =
+      absl::StrCat("LISTEN workqueue_", listener_table_.load(), "_");
+  std::vector<Statement> statements = {{prefix + "all"}};
+  for (int64_t it : listeners) {
+    statements.push_back({absl::StrCat(prefix, it), {}, false, /*once=*/true});
+  }
+  statements.push_back(
+      {sql_->occupy,
+       {Value::Number(listener_table_ << 32), Value::Numbers(listeners)}});
+  return listening_->Execute(statements, deadline).status();
+}
+
+absl::Status PostgresDatabase::Occupy(int64_t listener, absl::Time deadline) {
+  absl::Status status;
+  {
+    MutexLock lock(&listening_mu_);
+    status = ConnectListening(deadline);
+    if (status.ok()) {
+      listeners_.insert(listener);
+      look_ = true;
+      status = ListenFor({listener}, deadline);
+    }
+  }
+  Wake();
+  return NothingChanged(status);
+}
+
+void PostgresDatabase::Vacate(int64_t listener) {
+  MutexLock lock(&listening_mu_);
+  if (listeners_.erase(listener) == 0 || listening_ == nullptr || polls_) {
+    return;
+  }
+  look_ = true;
+  listening_
+      ->Execute(
+          {{absl::StrCat("UNLISTEN workqueue_", listener_table_.load(), "_",
+                         listener),
+            {},
+            false,
+            /*once=*/true},
+           {sql_->vacate, {Value::Number((listener_table_ << 32) + listener)}}},
+          MachineTime() + kCleanUpTimeout)
+      .IgnoreError();
+}
+
+void PostgresDatabase::AwaitMessages(uint32_t /*heard*/,
+                                     absl::Duration timeout) {
+  const absl::Time deadline = MachineTime() + timeout;
+  pollfd waits[2] = {{wake_, POLLIN, 0}, {-1, POLLIN, 0}};
+  {
+    MutexLock lock(&listening_mu_);
+    ConnectListening(deadline).IgnoreError();  // The calls tell it.
+    if (listening_ != nullptr && listening_->TakeNotifications()) return;
+    if (std::exchange(look_, false)) return;
+    if (listening_ != nullptr && listening_->healthy()) {
+      waits[1].fd = listening_->socket();
+    }
+  }
+  const auto left = absl::ToInt64Milliseconds(deadline - MachineTime());
+  poll(waits, 2, static_cast<int>(std::max<int64_t>(0, left) + 1));
+  uint64_t count;
+  if (read(wake_, &count, sizeof(count)) < 0) {
+    // Nobody has woken this thread.
+  }
+  MutexLock lock(&listening_mu_);
+  if (listening_ != nullptr) listening_->TakeNotifications();
+}
+
+void PostgresDatabase::Wake() {
+  const uint64_t one = 1;
+  if (write(wake_, &one, sizeof(one)) < 0) {
+    // The thread has been woken already.
+  }
+}
+
+absl::StatusOr<EngineSettings> PostgresDatabase::CheckSettings(
+    absl::Time deadline) {
+  EngineSettings settings;
+  const absl::Status status =
+      Run({deadline, nullptr, false}, [&](EngineTables& tables, bool) {
+        return static_cast<Tables&>(tables).CheckSettings(&settings);
+      });
+  if (!status.ok()) return status;
+  MutexLock lock(&listening_mu_);
+  if (polls_) {
+    settings.wrong.push_back(
+        "a pooler is between this process and the server: items are handed "
+        "over only each second; connect to the server itself");
+  }
+  return settings;
+}
+
+}  // namespace workqueue::internal

@@ -1,0 +1,136 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef WORKQUEUE_SHARED_POSTGRES_INTERNAL_POSTGRES_DATABASE_H_
+#define WORKQUEUE_SHARED_POSTGRES_INTERNAL_POSTGRES_DATABASE_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "workqueue/interfaces.h"
+#include "workqueue/shared/internal/table_engine.h"
+#include "workqueue/shared/postgres/internal/postgres_connection.h"
+
+namespace workqueue::internal {
+
+// PostgresDatabase
+//
+// A schema of a PostgreSQL database with queues and elections. "PostgreSQL" in
+// docs/shared-queue.md has the tables.
+//
+// A transaction takes two round trips. The first one takes the lock of the
+// queue, and fetches what the request will probably read. The second one writes
+// all that has changed, and commits. Between them, the rules of `StoredQueue`
+// are applied here. What was not foreseen is fetched by further round trips.
+//
+// One more connection listens. It holds a lock for each listener of this
+// process, by which others see that the process lives.
+//
+// Thread-safe.
+class PostgresDatabase final : public EngineDatabase {
+ public:
+  static absl::StatusOr<std::unique_ptr<PostgresDatabase>> Open(
+      const std::string& address, const std::string& schema,
+      absl::Time deadline);
+  ~PostgresDatabase() override;
+
+  PostgresDatabase(const PostgresDatabase&) = delete;
+  PostgresDatabase& operator=(const PostgresDatabase&) = delete;
+
+  // The text that makes the tables in `schema`, or brings them up to date.
+  static std::string MigrationSql(const std::string& schema);
+
+  // See `PostgresEngine`.
+  static absl::Status AddInTransaction(pg_conn* connection,
+                                       const std::string& schema,
+                                       absl::string_view queue,
+                                       const AddOptions& options,
+                                       absl::Span<const std::string> items);
+
+  // An entry of an index has 2,704 bytes at most.
+  static constexpr size_t kMaxItemBytes = 2048;
+
+  // EngineDatabase
+  absl::Status Write(absl::Time deadline, const Body& body,
+                     const std::atomic<bool>* interrupted = nullptr) override {
+    return Run({deadline, interrupted, /*writes=*/true}, body);
+  }
+  absl::Status Read(absl::Time deadline, const Body& body,
+                    const std::atomic<bool>* interrupted = nullptr) override {
+    return Run({deadline, interrupted, /*writes=*/false}, body);
+  }
+  void Interrupted() override {}  // A call looks at its flag often.
+  void Vacate(int64_t listener) override;
+  uint32_t HeardSoFar() override { return 0; }
+  void AwaitMessages(uint32_t heard, absl::Duration timeout) override;
+  void Wake() override;
+  absl::StatusOr<EngineSettings> CheckSettings(absl::Time deadline) override;
+  size_t MaxItemBytes() const override { return kMaxItemBytes; }
+
+ private:
+  class Store;
+  class Tables;
+  struct Sql;
+
+  struct Call {
+    absl::Time deadline;
+    const std::atomic<bool>* interrupted;
+    bool writes;
+  };
+
+  PostgresDatabase(std::string address, const std::string& schema);
+
+  // Connects, and sees that the tables are there.
+  absl::StatusOr<std::unique_ptr<PostgresConnection>> Connect(
+      absl::Time deadline);
+  // Tries until the deadline.
+  absl::Status Run(const Call& call, const Body& body);
+  absl::Status RunOnce(const Call& call, const Body& body, bool full);
+  absl::Status TryOnce(const Call& call, const Body& body, bool full,
+                       PostgresConnection* connection);
+
+  // The listener is in this process from now on.
+  absl::Status Occupy(int64_t listener, absl::Time deadline);
+  absl::Status ConnectListening(absl::Time deadline)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(listening_mu_);
+  absl::Status ListenFor(const std::vector<int64_t>& listeners,
+                         absl::Time deadline)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(listening_mu_);
+
+  const std::string address_;
+  const std::unique_ptr<const Sql> sql_;
+  // Identify the tables among all that take locks and listen.
+  std::atomic<int64_t> entry_table_{0}, listener_table_{0};
+
+  absl::Mutex mu_;
+  std::vector<std::unique_ptr<PostgresConnection>> idle_ ABSL_GUARDED_BY(mu_);
+  // The number and the layout of each queue by name: they never change.
+  std::map<std::string, std::pair<int64_t, std::string>> queues_
+      ABSL_GUARDED_BY(mu_);
+
+  absl::Mutex listening_mu_;
+  std::unique_ptr<PostgresConnection> listening_ ABSL_GUARDED_BY(listening_mu_);
+  bool polls_ ABSL_GUARDED_BY(listening_mu_) = false;
+  std::set<int64_t> listeners_ ABSL_GUARDED_BY(listening_mu_);
+  // Something may have been heard while the connection was used.
+  bool look_ ABSL_GUARDED_BY(listening_mu_) = false;
+  const int wake_;  // an eventfd
+};
+
+}  // namespace workqueue::internal
+
+#endif  // WORKQUEUE_SHARED_POSTGRES_INTERNAL_POSTGRES_DATABASE_H_

@@ -1,0 +1,125 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/shared/postgres/postgres_engine.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/memory/memory.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/interfaces.h"
+#include "workqueue/redis/source_of_address.h"
+#include "workqueue/shared/internal/table_engine.h"
+#include "workqueue/shared/postgres/internal/postgres_connection.h"
+#include "workqueue/shared/postgres/internal/postgres_database.h"
+
+namespace workqueue {
+namespace {
+
+constexpr absl::Duration kOpenTimeout = absl::Seconds(10);
+
+absl::Time Deadline() {
+  return Clock::GetRealClock()->TimeNow() + kOpenTimeout;
+}
+
+// An address for libpq, which refuses parameters that it does not know.
+struct Address {
+  std::string libpq;
+  std::string schema = "workqueue";
+};
+
+absl::StatusOr<Address> Parse(absl::string_view text) {
+  if (text.empty()) {
+    return absl::InvalidArgumentError(
+        "address is empty; it must be a URI or a connection string of libpq");
+  }
+  Address address;
+  const std::pair<absl::string_view, absl::string_view> parts =
+      absl::StrSplit(text, absl::MaxSplits('?', 1));
+  std::vector<absl::string_view> others;
+  for (absl::string_view it :
+       absl::StrSplit(parts.second, '&', absl::SkipEmpty())) {
+    absl::string_view schema = it;
+    if (absl::ConsumePrefix(&schema, "schema=")) {
+      address.schema = std::string(schema);
+      const bool good = std::all_of(schema.begin(), schema.end(), [](char c) {
+        return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_';
+      });
+      if (schema.empty() || !good) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("schema is \"", schema,
+                         "\"; it must have letters, digits and '_' only"));
+      }
+    } else {
+      others.push_back(it);
+    }
+  }
+  address.libpq = std::string(parts.first);
+  if (!others.empty()) {
+    absl::StrAppend(&address.libpq, "?", absl::StrJoin(others, "&"));
+  }
+  return address;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<PostgresEngine>> PostgresEngine::Create(
+    absl::string_view address, Clock* clock) {
+  const absl::StatusOr<Address> parsed = Parse(address);
+  if (!parsed.ok()) return parsed.status();
+  auto database = internal::PostgresDatabase::Open(parsed->libpq,
+                                                   parsed->schema, Deadline());
+  if (!database.ok()) return database.status();
+  return absl::WrapUnique(new PostgresEngine(*std::move(database), clock));
+}
+
+absl::Status PostgresEngine::Migrate(absl::string_view address) {
+  const absl::StatusOr<Address> parsed = Parse(address);
+  if (!parsed.ok()) return parsed.status();
+  auto connection =
+      internal::PostgresConnection::Connect(parsed->libpq, Deadline());
+  if (!connection.ok()) return connection.status();
+  return (*connection)->ExecuteScript(MigrationSql(parsed->schema), Deadline());
+}
+
+absl::Status PostgresEngine::AddInTransaction(
+    pg_conn* connection, absl::string_view queue, const AddOptions& options,
+    absl::Span<const std::string> items, absl::string_view schema) {
+  if (options.rate_limited || options.reschedule) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        options.rate_limited ? "rate_limited" : "reschedule",
+        " is true; an add in a transaction has only a time and a priority"));
+  }
+  for (const std::string& item : items) {
+    if (item.size() <= internal::PostgresDatabase::kMaxItemBytes) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("an item has ", item.size(), " bytes; the most is ",
+                     internal::PostgresDatabase::kMaxItemBytes));
+  }
+  return internal::PostgresDatabase::AddInTransaction(
+      connection, std::string(schema), queue, options, items);
+}
+
+std::string PostgresEngine::MigrationSql(absl::string_view schema) {
+  return internal::PostgresDatabase::MigrationSql(std::string(schema));
+}
+
+void RegisterPostgres() {
+  internal::RegisterTableEngine<internal::PostgresScheme, PostgresEngine>();
+}
+
+}  // namespace workqueue
