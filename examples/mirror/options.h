@@ -27,7 +27,7 @@ struct Options {
   bool once = false;
   int demo_files = 3000;
   std::optional<int> metrics_port;  // where to serve metrics, if set
-  std::string shared;  // the server of the queue; empty for a queue in memory
+  std::string shared;  // where the queue is; empty for a queue in memory
   std::string queue = "mirror";  // the name of the queue there
 };
 

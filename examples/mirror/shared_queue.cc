@@ -18,6 +18,9 @@
 #include "workqueue/metrics.h"
 #include "workqueue/shared/retry_schedule.h"
 #include "workqueue/shared/shared_queue.h"
+#ifdef MIRROR_SQLITE
+#include "workqueue/shared/sqlite/sqlite_engine.h"
+#endif
 
 namespace mirror {
 namespace {
@@ -43,6 +46,9 @@ class ConsoleLog final : public workqueue::LogSink {
 absl::StatusOr<Mirror::SharedQueue> OpenSharedQueue(
     const std::string& address, const std::string& name, Console* console,
     workqueue::MetricsProvider* metrics) {
+#ifdef MIRROR_SQLITE
+  workqueue::RegisterSqlite();
+#endif
   const auto log = std::make_shared<ConsoleLog>(console);
   workqueue::SharedQueueOptions<std::string> options;
   options.name = name;

@@ -1,7 +1,8 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs the mirror in several processes that share a queue, and kills them.
+// Runs the mirror in several processes that share a queue, in a server and in a
+// file, and kills them.
 
 #include <fcntl.h>
 #include <signal.h>
@@ -76,17 +77,27 @@ class Process {
   pid_t pid_ = 0;
 };
 
-class MirrorSharedTest : public workqueue::RedisFixture {
+enum class Store { kServer, kFile };
+
+class MirrorSharedTest : public workqueue::RedisFixture,
+                         public testing::WithParamInterface<Store> {
  protected:
   void SetUp() override {
-    RedisFixture::SetUp();
+    if (GetParam() == Store::kServer) RedisFixture::SetUp();
     fs::create_directory(from_);
+    fs::create_directory(file_.parent_path());
+  }
+
+  std::string Address() const {
+    return GetParam() == Store::kServer
+               ? server()->socket_path()
+               : absl::StrCat("sqlite:", file_.native());
   }
 
   std::unique_ptr<Process> Start(std::vector<std::string> args) {
     args.push_back(absl::StrCat("--from=", from_.native()));
     args.push_back(absl::StrCat("--to=", to_.native()));
-    args.push_back(absl::StrCat("--shared=", server()->socket_path()));
+    args.push_back(absl::StrCat("--shared=", Address()));
     return std::make_unique<Process>(std::move(args), output_);
   }
 
@@ -114,9 +125,22 @@ class MirrorSharedTest : public workqueue::RedisFixture {
   const fs::path from_ = scratch_.path() / "from";
   const fs::path to_ = scratch_.path() / "to";
   const fs::path output_ = scratch_.path() / "output";
+  const fs::path file_ = scratch_.path() / "queue" / "mirror.db";
 };
 
-TEST_F(MirrorSharedTest, EachPathIsCopiedByOneOfTheProcesses) {
+INSTANTIATE_TEST_SUITE_P(Stores, MirrorSharedTest,
+                         testing::Values(Store::kServer
+#ifdef MIRROR_SQLITE
+                                         ,
+                                         Store::kFile
+#endif
+                                         ),
+                         [](const auto& store) {
+                           return store.param == Store::kFile ? "File"
+                                                              : "Server";
+                         });
+
+TEST_P(MirrorSharedTest, EachPathIsCopiedByOneOfTheProcesses) {
   Churn churn(from_, 1);
   churn.CreateFiles(400);
   std::vector<std::unique_ptr<Process>> processes;
@@ -126,7 +150,7 @@ TEST_F(MirrorSharedTest, EachPathIsCopiedByOneOfTheProcesses) {
   EXPECT_EQ(Sum("files copied"), 400) << output();
 }
 
-TEST_F(MirrorSharedTest, KilledProcessesLeaveNothingUndone) {
+TEST_P(MirrorSharedTest, KilledProcessesLeaveNothingUndone) {
   Churn churn(from_, 2);
   churn.CreateFiles(200);
   std::vector<std::unique_ptr<Process>> processes;
@@ -151,10 +175,13 @@ TEST_F(MirrorSharedTest, KilledProcessesLeaveNothingUndone) {
   EXPECT_THAT(Differences(), IsEmpty()) << output();
 }
 
-TEST_F(MirrorSharedTest, SaysThatThereIsNoServer) {
-  server()->Kill();
+TEST_P(MirrorSharedTest, SaysThatThereIsNoStore) {
+  if (GetParam() == Store::kServer) server()->Kill();
+  fs::remove(file_.parent_path());
   EXPECT_EQ(Start({"--once"})->End(0), 1);
-  EXPECT_THAT(output(), ::testing::HasSubstr(server()->socket_path()));
+  EXPECT_THAT(output(), ::testing::HasSubstr(GetParam() == Store::kServer
+                                                 ? server()->socket_path()
+                                                 : file_.native()));
 }
 
 }  // namespace

@@ -100,6 +100,12 @@ TEST(CommandArgumentsTest, PointToCurl) {
             "gets it as text\n");
 }
 
+TEST(CommandArgumentsTest, PointFromAFileToAPage) {
+  EXPECT_EQ(ErrorOf(2, {"sqlite:/var/lib/orders.db"}),
+            "workqueue-inspect: ADDRESS is a file: the inspection page of a "
+            "process that uses it shows its queues\n");
+}
+
 TEST(CommandArgumentsTest, MayHaveNoPassword) {
   for (const char* url : {"redis://me:secret@h:1", "valkey://:secret@h:1"}) {
     EXPECT_EQ(ErrorOf(2, {url}),

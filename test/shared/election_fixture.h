@@ -4,6 +4,11 @@
 #ifndef WORKQUEUE_TEST_SHARED_ELECTION_FIXTURE_H_
 #define WORKQUEUE_TEST_SHARED_ELECTION_FIXTURE_H_
 
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -11,37 +16,75 @@
 #include "gtest/gtest.h"
 #include "test/shared/redis_fixture.h"
 #include "workqueue/clock/fake_clock.h"
+#include "workqueue/leader_election/election.h"
 #include "workqueue/leader_election/leader_elector.h"
 #include "workqueue/redis/redis_connection.h"
 #include "workqueue/redis/redis_options.h"
-#include "workqueue/shared/testing/memory_engine.h"
 
 namespace workqueue {
 
-enum class Store { kServer, kMemory };
+// ElectionStore
+//
+// Where elections are, if not in a server.
+class ElectionStore {
+ public:
+  virtual ~ElectionStore() = default;
+
+  virtual internal::ElectionSource* source() = 0;
+
+  // It is away until `Return()`, and then has its data.
+  virtual void Leave() = 0;
+  virtual void Return() = 0;
+  virtual void LoseData() = 0;
+};
+
+struct TestElectionStore {
+  friend void PrintTo(const TestElectionStore& store, std::ostream* os) {
+    *os << store.name;
+  }
+
+  std::string name;
+
+  // Makes an empty one, whose time is that of `clock`. Null: a server of each
+  // test's own.
+  std::function<std::unique_ptr<ElectionStore>(FakeClock* clock)> make;
+};
+
+// The stores of this test program, which has one file that defines them.
+std::vector<TestElectionStore> TestElectionStores();
+
+// Those of them that are servers.
+inline std::vector<TestElectionStore> TestElectionServers() {
+  std::vector<TestElectionStore> servers;
+  for (TestElectionStore& it : TestElectionStores()) {
+    if (it.make == nullptr) servers.push_back(std::move(it));
+  }
+  return servers;
+}
 
 // ElectionFixture
 //
-// A fixture of tests of elections in a server of each test's own, or in memory.
-// Their times are those of `clock_`.
+// A fixture of tests of elections. Their times are those of `clock_`.
 class ElectionFixture : public RedisFixture,
-                        public testing::WithParamInterface<Store> {
+                        public testing::WithParamInterface<TestElectionStore> {
  protected:
   void SetUp() override {
-    if (!in_memory()) RedisFixture::SetUp();
+    if (GetParam().make == nullptr) return RedisFixture::SetUp();
+    store_ = GetParam().make(&clock_);
   }
 
-  bool in_memory() const { return GetParam() == Store::kMemory; }
+  bool in_server() const { return store_ == nullptr; }
+  internal::ElectionSource* source() const { return store_->source(); }
 
   // Lets an elector use the store.
   void UseStore(LeaderElectorOptions* options) {
     options->clock = &clock_;
-    if (in_memory()) {
-      options->engine = &memory_;
-    } else {
+    if (in_server()) {
       options->redis = Server();
-      options->clock_is_the_servers = true;
+    } else {
+      options->engine = source();
     }
+    options->clock_is_the_servers = true;
   }
 
   RedisOptions Server() const {
@@ -51,17 +94,13 @@ class ElectionFixture : public RedisFixture,
   }
 
   // The store is away until `Return()`, and then has its data.
-  void Leave() {
-    MemoryEngine::Faults faults;
-    faults.away = true;
-    in_memory() ? memory_.SetFaults(faults) : server()->Kill();
-  }
+  void Leave() { in_server() ? server()->Kill() : store_->Leave(); }
   void Return() {
-    if (in_memory()) return memory_.SetFaults({});
+    if (!in_server()) return store_->Return();
     ASSERT_TRUE(server()->Restart().ok());
   }
 
-  void LoseData() { in_memory() ? memory_.LoseData() : Send({"FLUSHALL"}); }
+  void LoseData() { in_server() ? Send({"FLUSHALL"}) : store_->LoseData(); }
 
   // Sends a command to the server.
   void Send(const std::vector<absl::string_view>& command) {
@@ -73,16 +112,14 @@ class ElectionFixture : public RedisFixture,
   }
 
   FakeClock clock_;
-  MemoryEngine memory_{&clock_};
+  std::unique_ptr<ElectionStore> store_;
 };
 
-// Runs the tests of a fixture on both stores.
-#define INSTANTIATE_ELECTION_TESTS(Fixture)                             \
-  INSTANTIATE_TEST_SUITE_P(                                             \
-      Stores, Fixture, testing::Values(Store::kServer, Store::kMemory), \
-      [](const auto& store) {                                           \
-        return store.param == Store::kMemory ? "Memory" : "Server";     \
-      })
+// Runs the tests of a fixture on all stores.
+#define INSTANTIATE_ELECTION_TESTS(Fixture)                         \
+  INSTANTIATE_TEST_SUITE_P(Stores, Fixture,                         \
+                           testing::ValuesIn(TestElectionStores()), \
+                           [](const auto& store) { return store.param.name; })
 
 }  // namespace workqueue
 

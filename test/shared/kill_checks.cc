@@ -4,8 +4,8 @@
 #include "test/shared/kill_checks.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <string>
 #include <utility>
@@ -15,11 +15,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "test/shared/kill_record.h"
+#include "test/shared/queue_history.h"
 
 namespace workqueue {
 namespace {
 
-constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+constexpr int64_t kNever = QueueOperation::kNever;
 
 // The facts that are known of one token.
 struct HandOut {
@@ -29,8 +30,8 @@ struct HandOut {
   int64_t alive_at = 0;      // the last time that it was not lost()
   int64_t ends_at = kNever;  // the call that ends it begins
   bool gives_back = false;
-  bool known = false;  // what Done() returned
-  bool done = false;
+  int64_t returned_at = kNever;  // the call of Done()
+  bool done = false;             // what it returned
   // The server did not hand it out before that.
   int64_t not_before = 0;
 };
@@ -39,8 +40,8 @@ struct Item {
   int64_t adds = 0;
   int64_t first_begin = kNever;
   int64_t first_delay = 0;
-  int64_t last_acknowledged_begin = -1;
-  std::vector<const HandOut*> hand_outs;  // by token
+  std::vector<const HandOut*> hand_outs;
+  std::vector<QueueOperation> history;
 };
 
 class Checker {
@@ -65,16 +66,18 @@ class Checker {
       }
       item.hand_outs.push_back(&out);
       ++report_.hand_outs;
-      if (out.known && out.done) ++report_.done;
-      if (out.known && !out.done) ++report_.too_late;
+      if (out.done) ++report_.done;
+      if (out.returned_at != kNever && !out.done) ++report_.too_late;
       if (out.ends_at == kNever) ++report_.never_ended;
+      TakeInLease(token, out, &item.history);
     }
-    for (const auto& [name, item] : items_) Check(name, item);
+    for (auto& [name, item] : items_) Check(name, &item);
     return std::move(report_);
   }
 
  private:
   void TakeIn(const KillRecord& record) {
+    last_ = std::max(last_, record.time);
     HandOut* out = nullptr;
     switch (record.kind) {
       case KillRecord::kAddBegins:
@@ -103,7 +106,7 @@ class Checker {
     } else if (record.kind == KillRecord::kAlive) {
       out->alive_at = std::max(out->alive_at, record.time);
     } else if (record.kind == KillRecord::kDone) {
-      out->known = true;
+      out->returned_at = record.time;
       out->done = record.value != 0;
     } else {
       out->ends_at = record.time;
@@ -113,8 +116,12 @@ class Checker {
 
   void TakeInBegin(const KillRecord& record) {
     ++report_.adds_begun;
-    begins_[{record.process, record.number}] = {record.item, record.time};
     Item& item = items_[record.item];
+    begins_[{record.process, record.number}] = {record.item,
+                                                item.history.size()};
+    item.history.push_back(
+        {record.value > 0 ? QueueOperation::kAddLater : QueueOperation::kAdd,
+         record.time});
     ++item.adds;
     if (record.time < item.first_begin) {
       item.first_begin = record.time;
@@ -124,64 +131,48 @@ class Checker {
 
   void TakeInAcknowledgement(const KillRecord& record) {
     ++report_.adds_acknowledged;
-    const auto& [name, begin] = begins_[{record.process, record.number}];
-    Item& item = items_[name];
-    item.last_acknowledged_begin =
-        std::max(item.last_acknowledged_begin, begin);
+    const auto& [item, add] = begins_[{record.process, record.number}];
+    items_[item].history[add].end = record.time;
   }
 
-  void Check(const std::string& name, const Item& item) {
-    int64_t last_processed = -1;
-    for (const HandOut* out : item.hand_outs) {
-      const bool processed = out->ends_at != kNever && !out->gives_back &&
-                             (!out->known || out->done);
-      if (processed) last_processed = std::max(last_processed, out->at);
+  void TakeInLease(int64_t token, const HandOut& out,
+                   std::vector<QueueOperation>* history) const {
+    using Operation = QueueOperation;
+    history->push_back(
+        {Operation::kHandOut, std::min(out.not_before, out.at), out.at, token});
+    history->push_back({Operation::kExpiry,
+                        std::max(out.not_before + lease_, out.alive_at), kNever,
+                        token});
+    if (out.gives_back) {
+      history->push_back({Operation::kGiveBack, out.ends_at, kNever, token});
+    } else if (out.done || out.returned_at == kNever) {
+      history->push_back(
+          {Operation::kDone, out.ends_at, out.returned_at, token});
     }
-    if (last_processed < item.last_acknowledged_begin) {
+  }
+
+  void Check(const std::string& name, Item* item) {
+    item->history.push_back({QueueOperation::kIsGone, last_ + 1, last_ + 1});
+    // A process may have ended before it told of a hand-out.
+    item->history.push_back({QueueOperation::kHandOut});
+    if (const auto found = CheckHistory(item->history)) {
+      const auto kind = found->operation.kind;
       report_.violations.push_back(
-          {KillViolation::kLost,
-           absl::StrCat(name, ": the last add that was acknowledged began at ",
-                        item.last_acknowledged_begin,
-                        ", and the last processing at ", last_processed)});
+          {kind == QueueOperation::kIsGone ? KillViolation::kLost
+           : kind == QueueOperation::kDone ? KillViolation::kStaleDone
+           : found->is_held                ? KillViolation::kOverlap
+                                           : KillViolation::kNotAdded,
+           absl::StrCat(name, ":", found->text)});
     }
-    if (item.adds == 1 && item.first_delay > 0) {
-      for (const HandOut* out : item.hand_outs) {
-        if (out->at >= item.first_begin + item.first_delay) continue;
+    if (item->adds == 1 && item->first_delay > 0) {
+      for (const HandOut* out : item->hand_outs) {
+        if (out->at >= item->first_begin + item->first_delay) continue;
         report_.violations.push_back(
             {KillViolation::kEarly,
-             absl::StrCat(name, ": came ", out->at - item.first_begin,
+             absl::StrCat(name, ": came ", out->at - item->first_begin,
                           " ns after its add, with a delay of ",
-                          item.first_delay)});
+                          item->first_delay)});
       }
-    }
-    // The earliest receipt of a later token.
-    const HandOut* later = nullptr;
-    for (auto it = item.hand_outs.rbegin(); it != item.hand_outs.rend(); ++it) {
-      if (later != nullptr) CheckPair(name, **it, *later);
-      if (later == nullptr || (*it)->at < later->at) later = *it;
-    }
-  }
-
-  void CheckPair(const std::string& name, const HandOut& a, const HandOut& b) {
-    const auto report = [&](KillViolation::Kind kind, const char* what) {
-      report_.violations.push_back(
-          {kind,
-           absl::StrCat(name, ": ", what, "; received at ", a.at,
-                        ", handed out not before ", a.not_before,
-                        ", last not lost at ", a.alive_at, ", ends at ",
-                        a.ends_at, "; received again at ", b.at, " by process ",
-                        b.process, ", before: ", a.process)});
-    };
-    if (b.at < std::min(a.ends_at, a.not_before + lease_)) {
-      report(KillViolation::kOverlap, "handed out during a lease");
-    }
-    if (b.at < a.alive_at) {
-      report(KillViolation::kFalselyAlive,
-             "not lost() when it had been handed out again");
-    }
-    if (a.known && a.done && b.at < a.ends_at) {
-      report(KillViolation::kStaleDone,
-             "Done() was true when it had been handed out again");
     }
   }
 
@@ -196,9 +187,11 @@ class Checker {
   KillReport report_;
   std::map<int64_t, HandOut> hand_outs_;  // by token
   absl::flat_hash_map<std::string, Item> items_;
-  // The item of each add, and when it began, by process and number.
-  absl::flat_hash_map<std::pair<int, int64_t>, std::pair<std::string, int64_t>>
+  // Each add by its process and number: its item, and where it is in the
+  // item's history.
+  absl::flat_hash_map<std::pair<int, int64_t>, std::pair<std::string, size_t>>
       begins_;
+  int64_t last_ = 0;  // the time of the last record
 };
 
 }  // namespace
@@ -218,8 +211,8 @@ std::string KillReport::Summary() const {
 std::string KillReport::Violations() const {
   constexpr int kShown = 5;
   static constexpr const char* kNames[] = {
-      "lost",         "overlap", "falsely alive", "early",
-      "stale Done()", "token",   "failure",       "stuck"};
+      "lost",         "overlap", "not added", "early",
+      "stale Done()", "token",   "failure",   "stuck"};
   std::map<KillViolation::Kind, int> counts;
   std::string text;
   for (const KillViolation& it : violations) {

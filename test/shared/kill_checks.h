@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // This header defines the checks of what the records of killed processes tell.
+// Most of them are that of each item's history; see queue_history.h.
 
 #ifndef WORKQUEUE_TEST_SHARED_KILL_CHECKS_H_
 #define WORKQUEUE_TEST_SHARED_KILL_CHECKS_H_
@@ -21,15 +22,16 @@ namespace workqueue {
 // whatever happened between the server and the records.
 struct KillViolation {
   enum Kind {
-    // An acknowledged add, after whose begin nobody processed the item.
+    // An acknowledged add, after which nobody processed the item to its end.
     kLost,
-    // An item was handed out while the lease of another worker was alive.
+    // An item was handed out while the lease of another worker was alive: for
+    // its duration, and as long as it was not `lost()`.
     kOverlap,
-    // A lease was not `lost()` after the item had been handed out again.
-    kFalselyAlive,
+    // An item was handed out that was not there.
+    kNotAdded,
     // An item that had been added once, with a delay, came before it passed.
     kEarly,
-    // `Done()` returned true after the item had been handed out again.
+    // `Done()` returned true of a lease that had ended.
     kStaleDone,
     // A token was handed out twice, or after a greater one.
     kToken,

@@ -111,7 +111,7 @@ TEST(KillChecksTest, FindsALeaseThatIsNotLost) {
   Records records;
   records.Add("a", 1).HandOut(1, "a", 5).HandOut(2, "a", 110);
   records.Alive(1, 111).Done(1, 115, false).Done(2, 120);
-  EXPECT_THAT(records.Violations(), ElementsAre(KillViolation::kFalselyAlive));
+  EXPECT_THAT(records.Violations(), ElementsAre(KillViolation::kOverlap));
 }
 
 TEST(KillChecksTest, FindsADoneOfAnOldToken) {
@@ -119,6 +119,13 @@ TEST(KillChecksTest, FindsADoneOfAnOldToken) {
   records.Add("a", 1).HandOut(1, "a", 5).HandOut(2, "a", 110);
   records.Done(1, 115).Done(2, 120);
   EXPECT_THAT(records.Violations(), ElementsAre(KillViolation::kStaleDone));
+}
+
+TEST(KillChecksTest, FindsAnItemThatWasNotAdded) {
+  Records records;
+  records.Add("a", 1).HandOut(1, "a", 5).Done(1, 7).HandOut(2, "a", 20);
+  EXPECT_THAT(records.Done(2, 30).Violations(),
+              ElementsAre(KillViolation::kNotAdded));
 }
 
 TEST(KillChecksTest, FindsAnItemThatIsEarly) {

@@ -376,13 +376,13 @@ class Ordeal {
   // Lets new processes empty the queue. Returns what is left.
   std::string Drain() {
     for (size_t i = 0; i < workers_.size(); ++i) StartWorker(i, false);
-    SharedQueueOptions<std::string> options;
-    options.name = kQueue;
+    KillWorker worker;
+    worker.queue = kQueue;
     // Through the proxy, too: its own script must not mend what a changed one
     // does.
-    options.redis.address = proxy_->socket();
-    options.lease = kLease;
-    auto queue = SharedQueue<std::string>::Create(std::move(options));
+    worker.socket = proxy_->socket();
+    worker.lease = kLease;
+    auto queue = SharedQueue<std::string>::Create(worker.Options());
     if (!queue.ok()) return queue.status().ToString();
     const absl::Time deadline = absl::Now() + options_.drain;
     std::string rest;
@@ -556,7 +556,7 @@ INSTANTIATE_TEST_SUITE_P(
          "e[TOKEN] ~= -1   "},
         {"ShortLease", KillViolation::kOverlap, "LEASES, now + lease",
          "LEASES, now + 20000"},
-        {"LostLeaseIsRenewed", KillViolation::kFalselyAlive,
+        {"LostLeaseIsRenewed", KillViolation::kOverlap,
          "return 0 end\n    write('ZADD'", "return 1 end\n    write('ZADD'"},
         {"NoDelay", KillViolation::kEarly, "now + delay", "now + 1    "},
         {"AddWhileProcessedIsLost", KillViolation::kLost,

@@ -238,14 +238,18 @@ std::optional<KillWorker> KillWorker::FromArguments(int argc, char** argv) {
   return worker;
 }
 
-int KillWorker::Run() const {
+SharedQueueOptions<std::string> KillWorker::Options() const {
   SharedQueueOptions<std::string> options;
   options.name = queue;
   options.redis.address = socket;
   options.lease = lease;
   options.call_timeout = kCallTimeout;
   options.retry_schedule = {kFirstRetry, 2 * kFirstRetry};
-  auto opened = SharedQueue<std::string>::Create(std::move(options));
+  return options;
+}
+
+int KillWorker::Run() const {
+  auto opened = SharedQueue<std::string>::Create(Options());
   if (!opened.ok()) {
     KillRecorder(records).Write(
         KillRecord::kFailed, 0, 0,

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "workqueue/shared/shared_queue_options.h"
 
 namespace workqueue {
 
@@ -28,6 +29,10 @@ struct KillWorker {
   absl::Duration lease;
   uint32_t seed = 0;
   bool adds = true;  // or only processes what is there
+
+  // The options of its queue. Who looks at the queue must have the same ones: a
+  // lease that expires is retried by the schedule of who finds it out.
+  SharedQueueOptions<std::string> Options() const;
 
   // Starts the process, which runs this program again. Returns -1 if that
   // fails. The process is killed when the thread that has started it ends.

@@ -33,6 +33,7 @@
 #include "workqueue/leader_election/election.h"
 #include "workqueue/leader_election/internal/leader_lease.h"
 #include "workqueue/metrics.h"
+#include "workqueue/shared/testing/memory_engine.h"
 #include "workqueue/testing/thread.h"
 
 namespace workqueue::leader_elector_test {
@@ -121,10 +122,11 @@ class LeaderElectorTest : public ElectionFixture {
 
 INSTANTIATE_ELECTION_TESTS(LeaderElectorTest);
 
-// These tests need a server.
+// These tests need a server, which not each program has.
 using LeaderElectorServerTest = LeaderElectorTest;
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(LeaderElectorServerTest);
 INSTANTIATE_TEST_SUITE_P(Server, LeaderElectorServerTest,
-                         testing::Values(Store::kServer));
+                         testing::ValuesIn(TestElectionServers()));
 
 TEST_P(LeaderElectorTest, OneOfTwoLeads) {
   const auto a = Start("a");
@@ -774,22 +776,20 @@ TEST_P(LeaderElectorTest, RefusesWrongOptions) {
 // The promises of an `Election`, with the store's clock in the test's hand.
 class ElectionTest : public LeaderElectorTest {
  protected:
-  std::unique_ptr<Election> Lease(const std::string& identity, Store store) {
+  std::unique_ptr<Election> Lease(const std::string& identity,
+                                  internal::ElectionSource* source) {
     LeaderLease::Options options;
     options.name = "election";
     options.identity = identity;
     options.duration = absl::Seconds(15);
     options.timeout = absl::Seconds(20);
-    if (store == Store::kMemory) {
-      internal::ElectionSource& source = memory_;
-      return source.NewElection(options);
-    }
+    if (source != nullptr) return source->NewElection(options);
     options.redis = Server();
     options.clock = &clock_;
     return std::make_unique<LeaderLease>(options);
   }
   std::unique_ptr<Election> Lease(const std::string& identity) {
-    return Lease(identity, GetParam());
+    return Lease(identity, in_server() ? nullptr : source());
   }
 
   void SetTime(int seconds) { clock_.SetTime(absl::FromUnixSeconds(seconds)); }
@@ -798,8 +798,9 @@ class ElectionTest : public LeaderElectorTest {
 INSTANTIATE_ELECTION_TESTS(ElectionTest);
 
 using ElectionServerTest = ElectionTest;
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(ElectionServerTest);
 INSTANTIATE_TEST_SUITE_P(Server, ElectionServerTest,
-                         testing::Values(Store::kServer));
+                         testing::ValuesIn(TestElectionServers()));
 
 TEST_P(ElectionTest, AnotherOneTakesTheLeaseWhenItEnds) {
   const auto a = Lease("a");
@@ -851,7 +852,7 @@ TEST_P(ElectionTest, AReleaseIsHeard) {
   const auto b = Lease("b");
   const auto denied = [](const absl::Status& why) { ADD_FAILURE() << why; };
   ASSERT_TRUE(b->Listen([this] { events_.Add("heard"); }, denied).ok());
-  int heard = in_memory() ? 0 : 1;
+  int heard = in_server() ? 1 : 0;
   events_.Await("heard", heard);  // A server tells when it begins to listen.
   ASSERT_TRUE(a->Release(a->Take()->token, absl::Seconds(20))->done);
   events_.Await("heard", ++heard);
@@ -862,13 +863,14 @@ TEST_P(ElectionTest, AReleaseIsHeard) {
 }
 
 // All stores do the same.
-TEST_P(ElectionServerTest, DoesWhatAServerDoes) {
+TEST_P(ElectionTest, DoesWhatTheOneInMemoryDoes) {
+  MemoryEngine memory_engine(&clock_);
   std::mt19937 random(1);
   const auto below = [&](int n) { return static_cast<int>(random() % n); };
-  std::vector<std::unique_ptr<Election>> in_server, in_memory;
+  std::vector<std::unique_ptr<Election>> in_store, in_memory;
   for (const char* identity : {"a", "b", "b"}) {
-    in_server.push_back(Lease(identity, Store::kServer));
-    in_memory.push_back(Lease(identity, Store::kMemory));
+    in_store.push_back(Lease(identity));
+    in_memory.push_back(Lease(identity, &memory_engine));
   }
   int64_t token = 0;
   SetTime(100000);
@@ -890,15 +892,15 @@ TEST_P(ElectionServerTest, DoesWhatAServerDoes) {
       }
     };
     const int elector = below(3);
-    const auto server = make(*in_server[elector]);
+    const auto store = make(*in_store[elector]);
     const auto memory = make(*in_memory[elector]);
-    ASSERT_TRUE(server.ok()) << server.status();
+    ASSERT_TRUE(store.ok()) << store.status();
     ASSERT_TRUE(memory.ok()) << memory.status();
-    ASSERT_EQ(server->done, memory->done);
-    ASSERT_EQ(server->token, memory->token);
-    ASSERT_EQ(server->holder, memory->holder);
-    ASSERT_EQ(server->remaining, memory->remaining);
-    token = server->token;
+    ASSERT_EQ(store->done, memory->done);
+    ASSERT_EQ(store->token, memory->token);
+    ASSERT_EQ(store->holder, memory->holder);
+    ASSERT_EQ(store->remaining, memory->remaining);
+    token = store->token;
   }
 }
 

@@ -11,16 +11,22 @@
 #include <cstddef>
 #include <cstdint>
 #include <future>  // NOLINT(build/c++11)
+#include <map>
 #include <memory>
 #include <optional>
+#include <random>
+#include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "test/shared/queue_history.h"
 #include "test/workqueue/recording_log.h"
 #include "test/workqueue/recording_metrics.h"
 #include "workqueue/clock/fake_clock.h"
@@ -467,6 +473,190 @@ TEST_F(MemoryEngineTest, WithoutItsDataAQueueHasGroupsAgain) {
   for (const char* item : {"x0", "y0", "x1"}) EXPECT_EQ(queue->Get(), item);
 }
 
+// Three processes whose requests fail, get lost, come late and come twice by
+// chance, and what they saw of each item. The begins and ends are numbers of
+// one counter.
+class Ordeal {
+ public:
+  // `longest` is the most that passes at a time: longer than a lease, or too
+  // short for a process to do anything but to connect again.
+  explicit Ordeal(uint32_t seed, absl::Duration longest = kLease)
+      : random_(seed), longest_(longest) {
+    Faults faults;
+    faults.seed = seed;
+    for (const char* process : {"a", "b", "c"}) {
+      SharedQueueOptions<std::string> options;
+      options.name = "pods";
+      options.client_name = process;
+      options.clock = &clock_;
+      options.engine = &engine_;
+      options.lease = kLease;
+      options.retry_schedule = {absl::Seconds(1)};
+      queues_.push_back(*Queue::Create(std::move(options)));
+    }
+    engine_.SetFaults(faults);
+  }
+
+  void Run() {
+    for (int i = 0; i < 150; ++i) {
+      Step();
+      clock_.Step(absl::ZeroDuration());  // What that has begun is over.
+    }
+  }
+
+  // Empties the queue. Returns what is wrong, or an empty string.
+  std::string Drain() {
+    engine_.SetFaults({});
+    for (int i = 0; i < 100; ++i) {
+      while (Acquire(*queues_[0]))
+        End(leases_.size() - 1, /*gives_back=*/false);
+      Pass(kLease / 4);
+      while (!leases_.empty()) End(0, /*gives_back=*/false);
+    }
+    const auto count = queues_[1]->Count();
+    if (!count.ok()) return count.status().ToString();
+    if (count->queued + count->waiting + count->processing > 0) return "stuck";
+    for (auto& [item, history] : histories_) {
+      const int64_t now = ++moments_;
+      history.push_back({QueueOperation::kIsGone, now, now});
+      // Some answers with an item were lost.
+      history.push_back({QueueOperation::kHandOut});
+      for (const auto& [token, alive_at] : alive_at_[item]) {
+        history.push_back(
+            {QueueOperation::kExpiry, alive_at, QueueOperation::kNever, token});
+      }
+      if (const auto found = CheckHistory(history)) return item + found->text;
+    }
+    return "";
+  }
+
+  // What was called, and what came of it.
+  const std::string& trace() const { return trace_; }
+  int unknown() const { return unknown_; }
+  int unavailable() const { return unavailable_; }
+  int lost() const { return lost_; }
+
+ private:
+  void Step() {
+    Queue& queue = *queues_[random_() % queues_.size()];
+    switch (random_() % 8) {
+      case 0:
+      case 1:
+        return Add(queue, random_() % 4 == 0);
+      case 2:
+      case 3:
+        Acquire(queue);
+        return;
+      case 4:
+      case 5:
+        if (!leases_.empty()) {
+          End(random_() % leases_.size(), random_() % 4 == 0);
+        }
+        return;
+      case 6:
+        return Pass(longest_ / (1 + random_() % 4));
+      default:
+        return Pass(absl::Milliseconds(1));
+    }
+  }
+
+  void Note(const absl::Status& status) {
+    unknown_ += absl::IsUnknown(status) ? 1 : 0;
+    unavailable_ += absl::IsUnavailable(status) ? 1 : 0;
+    absl::StrAppend(&trace_, " ", absl::StatusCodeToString(status.code()));
+  }
+
+  void Add(Queue& queue, bool later) {
+    const std::string item = absl::StrCat("item ", random_() % 4);
+    QueueOperation add = {
+        later ? QueueOperation::kAddLater : QueueOperation::kAdd, ++moments_};
+    const absl::Status status = queue.AddItems(
+        later ? AddOptions::After(absl::Seconds(2)) : AddOptions(), {item});
+    absl::StrAppend(&trace_, "\nadd ", item);
+    Note(status);
+    if (status.ok()) add.end = ++moments_;
+    if (!absl::IsUnavailable(status)) histories_[item].push_back(add);
+  }
+
+  bool Acquire(Queue& queue) {
+    auto lease = queue.TryAcquire();
+    absl::StrAppend(&trace_, "\nacquire");
+    Note(lease.status());
+    if (!lease.ok()) return false;
+    absl::StrAppend(&trace_, " ", **lease, " ", lease->token());
+    const int64_t now = ++moments_;
+    histories_[**lease].push_back(
+        {QueueOperation::kHandOut, 0, now, lease->token()});
+    alive_at_[**lease][lease->token()] = 0;
+    leases_.push_back(*std::move(lease));
+    return true;
+  }
+
+  void End(size_t i, bool gives_back) {
+    Lease<std::string> lease = std::move(leases_[i]);
+    leases_.erase(leases_.begin() + static_cast<std::ptrdiff_t>(i));
+    QueueOperation end = {
+        gives_back ? QueueOperation::kGiveBack : QueueOperation::kDone,
+        ++moments_, QueueOperation::kNever, lease.token()};
+    const std::string item = *lease;
+    const bool in_time = gives_back ? lease.GiveBack() : lease.Done();
+    if (in_time) end.end = ++moments_;
+    absl::StrAppend(&trace_, "\nend ", end.token, " ", in_time);
+    histories_[item].push_back(end);
+  }
+
+  void Pass(absl::Duration d) {
+    clock_.Step(d);
+    for (const auto& lease : leases_) {
+      lost_ += lease.lost() ? 1 : 0;
+      absl::StrAppend(&trace_, lease.lost() ? " lost" : " held");
+      if (!lease.lost()) alive_at_[*lease][lease.token()] = ++moments_;
+    }
+  }
+
+  static constexpr absl::Duration kLease = absl::Seconds(8);
+
+  std::mt19937 random_;
+  const absl::Duration longest_;
+  FakeClock clock_;
+  MemoryEngine engine_{&clock_};
+  std::vector<std::unique_ptr<Queue>> queues_;
+  std::vector<Lease<std::string>> leases_;
+  int64_t moments_ = 0;
+  std::map<std::string, std::vector<QueueOperation>> histories_;
+  std::map<std::string, std::map<int64_t, int64_t>> alive_at_;  // by token
+  std::string trace_;
+  int unknown_ = 0, unavailable_ = 0, lost_ = 0;
+};
+
+TEST(MemoryEngineSeedTest, NoItemIsLostAndNoneHasTwoLeases) {
+  int unknown = 0, unavailable = 0, lost = 0;
+  for (uint32_t seed = 1; seed <= 200; ++seed) {
+    Ordeal ordeal(seed);
+    ordeal.Run();
+    ASSERT_EQ(ordeal.Drain(), "") << "seed " << seed << ordeal.trace();
+    unknown += ordeal.unknown();
+    unavailable += ordeal.unavailable();
+    lost += ordeal.lost();
+  }
+  EXPECT_GT(unknown, 1000);
+  EXPECT_GT(unavailable, 500);
+  EXPECT_GT(lost, 100);
+}
+
+TEST(MemoryEngineSeedTest, ASeedGivesTheSameRun) {
+  std::set<std::string> runs;
+  for (uint32_t seed = 1; seed <= 20; ++seed) {
+    Ordeal first(seed, absl::Milliseconds(4));
+    first.Run();
+    Ordeal second(seed, absl::Milliseconds(4));
+    second.Run();
+    EXPECT_EQ(first.trace(), second.trace()) << "seed " << seed;
+    runs.insert(first.trace());
+  }
+  EXPECT_EQ(runs.size(), 20u);
+}
+
 // A chapter of the guide.
 TEST(MemoryEngineGuideTest, AProcessIsCutOff) {
   workqueue::FakeClock clock;
@@ -492,6 +682,31 @@ TEST(MemoryEngineGuideTest, AProcessIsCutOff) {
   clock.Step(absl::Milliseconds(5));  // the delay of the first retry
   EXPECT_EQ(**b->TryAcquire(), "default/web");
   EXPECT_FALSE(lease.Done());
+}
+
+TEST(MemoryEngineGuideTest, WhatBreaksByChance) {
+  for (uint32_t seed = 1; seed <= 200; ++seed) {
+    workqueue::FakeClock clock;
+    workqueue::MemoryEngine engine(&clock);
+    workqueue::SharedQueueOptions<std::string> options;
+    options.name = "pods";
+    options.client_name = "a";
+    options.clock = &clock;
+    options.engine = &engine;
+    auto queue = *workqueue::SharedQueue<std::string>::Create(options);
+
+    workqueue::MemoryEngine::Faults by_chance;
+    by_chance.seed = seed;
+    engine.SetFaults(by_chance);
+    while (!queue->AddItems({}, {"default/web"}).ok()) {
+    }
+    bool processed = false;
+    while (!processed) {
+      auto lease = queue->TryAcquire();
+      processed = lease.ok();
+      clock.Step(absl::Seconds(1));
+    }
+  }
 }
 
 TEST(MemoryEngineGuideTest, ALeaderIsCutOff) {

@@ -614,6 +614,7 @@ class PostgresKillTest : public PostgresServerTest {
       const auto engine = NewEngine(*server_);
       auto options = Options(*engine);
       options.lease = kLease;
+      options.retry_schedule = KillWorker().Options().retry_schedule;
       Drain(**Queue::Create(options));
     }
     for (pid_t worker : workers_) Kill(worker);

@@ -9,9 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "test/shared/election_fixture.h"
 #include "test/shared/new_shared_queue.h"
 #include "test/shared/test_engines.h"
 #include "workqueue/clock/fake_clock.h"
+#include "workqueue/leader_election/election.h"
 #include "workqueue/redis/redis_options.h"
 #include "workqueue/shared/internal/engine.h"
 #include "workqueue/shared/internal/redis_engine.h"
@@ -34,7 +36,31 @@ class RedisSource final : public internal::EngineSource {
   }
 };
 
+class ElectionsInMemory final : public ElectionStore {
+ public:
+  explicit ElectionsInMemory(FakeClock* clock) : engine_(clock) {}
+
+  internal::ElectionSource* source() override { return &engine_; }
+  void Leave() override {
+    MemoryEngine::Faults faults;
+    faults.away = true;
+    engine_.SetFaults(faults);
+  }
+  void Return() override { engine_.SetFaults({}); }
+  void LoseData() override { engine_.LoseData(); }
+
+ private:
+  MemoryEngine engine_;
+};
+
 }  // namespace
+
+std::vector<TestElectionStore> TestElectionStores() {
+  return {{"Server", nullptr},
+          {"Memory", [](FakeClock* clock) {
+             return std::make_unique<ElectionsInMemory>(clock);
+           }}};
+}
 
 std::vector<TestEngine> TestEngines() {
   return {

@@ -48,7 +48,7 @@
 #include "test/shared/kill_worker.h"
 #include "test/shared/redis_server.h"
 #include "test/shared/temporary_folder.h"
-#include "workqueue/clock/fake_clock.h"
+#include "workqueue/leader_election/election.h"
 #include "workqueue/leader_election/leader_elector.h"
 #include "workqueue/shared/shared_queue.h"
 #include "workqueue/shared/shared_queue_options.h"
@@ -81,8 +81,8 @@ class Connection {
 
 class SqliteEngineTest : public testing::Test {
  protected:
-  std::unique_ptr<SqliteEngine> NewEngine(Clock* clock = nullptr) {
-    auto engine = SqliteEngine::Create(path_, clock);
+  std::unique_ptr<SqliteEngine> NewEngine() {
+    auto engine = SqliteEngine::Create(path_);
     EXPECT_TRUE(engine.ok()) << engine.status();
     return *std::move(engine);
   }
@@ -338,58 +338,17 @@ TEST_F(SqliteEngineTest, TheGuide) {
   EXPECT_EQ(NewQueue(*NewEngine())->Get(), "x");
 }
 
-// Elections of two processes.
-class SqliteElectionTest : public SqliteEngineTest {
- protected:
-  static std::unique_ptr<internal::Election> Join(
-      internal::ElectionSource& source, const std::string& identity) {
-    internal::ElectionOptions options;
-    options.name = "election";
-    options.identity = identity;
-    options.duration = absl::Seconds(15);
-    options.timeout = absl::Seconds(10);
-    return source.NewElection(options);
-  }
-
-  FakeClock clock_;
-  const std::unique_ptr<SqliteEngine> engine_a_ = NewEngine(&clock_);
-  const std::unique_ptr<SqliteEngine> engine_b_ = NewEngine(&clock_);
-  const std::unique_ptr<internal::Election> a_ = Join(*engine_a_, "a");
-  const std::unique_ptr<internal::Election> b_ = Join(*engine_b_, "b");
-};
-
-TEST_F(SqliteElectionTest, OneElectorHasTheLease) {
-  const auto taken = a_->Take();
-  ASSERT_TRUE(taken.ok() && taken->done) << taken.status();
-  clock_.Step(absl::Seconds(10));
-  EXPECT_FALSE(b_->Take()->done);
-  EXPECT_EQ(b_->Look()->holder, "a");
-  EXPECT_TRUE(a_->Renew(taken->token, absl::Seconds(10))->done);
-  clock_.Step(absl::Seconds(14));
-  EXPECT_FALSE(b_->Take()->done);
-  clock_.Step(absl::Seconds(1));
-  const auto next = b_->Take();
-  EXPECT_TRUE(next->done);
-  EXPECT_GT(next->token, taken->token);
-  EXPECT_FALSE(a_->Renew(taken->token, absl::Seconds(10))->done);
-}
-
-TEST_F(SqliteElectionTest, AReleaseIsHeard) {
-  std::promise<void> heard;
-  ASSERT_TRUE(
-      b_->Listen([&] { heard.set_value(); }, [](const absl::Status&) {}).ok());
-  const auto taken = a_->Take();
-  ASSERT_TRUE(a_->Release(taken->token, absl::Seconds(10))->done);
-  heard.get_future().wait();
-  b_->StopListening();
-  EXPECT_TRUE(b_->Take()->done);
-}
-
-TEST_F(SqliteElectionTest, ACallThatWaitsIsInterrupted) {
+TEST_F(SqliteEngineTest, ACallOfAnElectorThatWaitsIsInterrupted) {
+  const auto engine = NewEngine();
+  internal::ElectionSource& source = *engine;
+  internal::ElectionOptions options;
+  options.name = "election";
+  options.timeout = absl::Seconds(10);
+  const auto elector = source.NewElection(options);
   Connection other(path_);
   other.Do("BEGIN IMMEDIATE");
-  auto taken = Async([this] { return a_->Take().status(); });
-  a_->Interrupt();
+  auto taken = Async([&] { return elector->Take().status(); });
+  elector->Interrupt();
   EXPECT_TRUE(absl::IsUnavailable(taken.get()));
   other.Do("COMMIT");
 }
@@ -414,12 +373,17 @@ class SqliteKillTest : public SqliteEngineTest {
     for (pid_t pid : workers_) Kill(pid);
   }
 
-  pid_t Start(bool adds) {
+  KillWorker NewWorker() const {
     KillWorker worker;
     worker.socket = absl::StrCat("sqlite:", path_);
     worker.queue = kQueue;
-    worker.records = RecordsOf(processes_++);
     worker.lease = kLease;
+    return worker;
+  }
+
+  pid_t Start(bool adds) {
+    KillWorker worker = NewWorker();
+    worker.records = RecordsOf(processes_++);
     worker.seed = TheFlags().seed + 100 * static_cast<uint32_t>(processes_);
     worker.adds = adds;
     return worker.Start();
@@ -505,11 +469,8 @@ TEST_F(SqliteKillTest, KeepsItsPromises) {
     worker = Start(/*adds=*/false);
   }
   {
-    const auto engine = NewEngine();
-    auto options = Options(*engine);
-    options.name = kQueue;
-    options.lease = kLease;
-    Drain(**Queue::Create(options));
+    RegisterSqlite();
+    Drain(**Queue::Create(NewWorker().Options()));
   }
   for (pid_t worker : workers_) Kill(worker);
   workers_.clear();

@@ -83,6 +83,12 @@ absl::StatusOr<RedisOptions> ParseAddress(absl::string_view address) {
     return absl::InvalidArgumentError(
         "ADDRESS is an inspection page: use curl, which gets it as text");
   }
+  if (absl::StartsWith(address, "sqlite:")) {
+    return absl::InvalidArgumentError(
+        "ADDRESS is a file: the inspection page of a process that uses it "
+        "shows "
+        "its queues");
+  }
   RedisOptions options;
   options.address = std::string(address);
   absl::StatusOr<RedisOptions> plain = PlainRedisOptions(std::move(options));

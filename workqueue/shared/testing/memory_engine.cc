@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <random>
 #include <set>
 #include <string>
 #include <utility>
@@ -34,6 +35,7 @@ namespace workqueue {
 using internal::Election;
 using internal::EngineListener;
 using internal::EngineMessage;
+using internal::EngineOperation;
 using internal::EngineReply;
 using internal::EngineRequest;
 using internal::EngineSnapshot;
@@ -55,6 +57,8 @@ class MemoryEngine::State {
     WaitingLoop* const loop;
     std::string id;  // empty: not connected
     std::vector<std::function<void(EngineListener*)>> messages;
+    // When the process notices that it has lost its connection.
+    absl::Time lost_at = absl::InfiniteFuture();
   };
 
   // An elector.
@@ -83,8 +87,14 @@ class MemoryEngine::State {
   // Connects. Returns the name of the new client.
   absl::StatusOr<std::string> Listen(Connection* connection);
   void StopListening(Connection* connection);
+  // What has come for the connection by `now`.
   std::vector<std::function<void(EngineListener*)>> TakeMessages(
-      Connection* connection);
+      Connection* connection, absl::Time now);
+
+  absl::Time LostAt(const Connection& connection) {
+    MutexLock lock(&mu_);
+    return connection.lost_at;
+  }
 
   // The calls of an elector.
   int64_t NewNumber();
@@ -105,11 +115,36 @@ class MemoryEngine::State {
     std::map<std::string, EngineReply> replies;  // the last one of each client
   };
 
+  // What happens to the requests of a process by chance.
+  struct Chance {
+    // Whether it does, in so many of 100 cases.
+    bool Happens(uint32_t percent) { return random() % 100 < percent; }
+
+    struct Request {
+      std::string queue;
+      size_t partitions;
+      EngineRequest request;
+      std::vector<int64_t> retry_schedule;
+    };
+
+    std::map<std::string, uint32_t> counts;  // of the requests, by what they do
+    std::mt19937 random;                     // of this request
+    bool loses_answer = false;
+    std::vector<Request> late;
+  };
+
   const Faults& FaultsOf(const std::string& client_name) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Waits until a request has arrived, or until the answer has. Returns an
-  // error if that does not happen.
+  // Null if nothing happens by chance.
+  Chance* ChanceOf(const std::string& client_name)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Decides about a request. Returns an error if it does not arrive.
+  absl::Status Decide(const std::string& client_name, const std::string& what)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Waits until a request that does `what` has arrived, or until the answer
+  // has. Returns an error if that does not happen.
   absl::Status AwaitRequest(const std::string& client_name,
+                            const std::string& what,
                             const bool* interrupted = nullptr)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status AwaitAnswer(const std::string& client_name,
@@ -120,6 +155,10 @@ class MemoryEngine::State {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   absl::StatusOr<Queue*> Find(const std::string& name, size_t partitions)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::StatusOr<EngineReply> ApplyNow(const std::string& queue,
+                                       size_t partitions,
+                                       const EngineRequest& request)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // See StoredQueue::Send.
   bool Send(const std::string& queue, const std::string& id,
@@ -134,6 +173,7 @@ class MemoryEngine::State {
   absl::Mutex mu_;
   Faults faults_ ABSL_GUARDED_BY(mu_);
   std::map<std::string, Faults> faults_of_ ABSL_GUARDED_BY(mu_);
+  std::map<std::string, Chance> chances_ ABSL_GUARDED_BY(mu_);
   int64_t changes_ ABSL_GUARDED_BY(mu_) = 0;  // of the faults
   int64_t run_ ABSL_GUARDED_BY(mu_) = 1;
   int64_t last_id_ ABSL_GUARDED_BY(mu_) = 0;
@@ -149,10 +189,37 @@ auto MemoryEngine::State::FaultsOf(const std::string& client_name) const
   return found == faults_of_.end() ? faults_ : found->second;
 }
 
+auto MemoryEngine::State::ChanceOf(const std::string& client_name) -> Chance* {
+  return FaultsOf(client_name).seed == 0 ? nullptr : &chances_[client_name];
+}
+
+absl::Status MemoryEngine::State::Decide(const std::string& client_name,
+                                         const std::string& what) {
+  Chance& chance = chances_[client_name];
+  const std::string text = absl::StrCat(client_name, "\n", what);
+  std::vector<uint32_t> seeds(text.begin(), text.end());
+  seeds.push_back(FaultsOf(client_name).seed);
+  seeds.push_back(++chance.counts[what]);
+  std::seed_seq sequence(seeds.begin(), seeds.end());
+  chance.random.seed(sequence);
+  chance.loses_answer = chance.Happens(7);
+  if (chance.Happens(3)) {
+    for (Connection* it : connections_) {
+      if (it->client_name != client_name || it->id.empty()) continue;
+      it->lost_at = clock_->TimeNow() + absl::Milliseconds(1);
+      it->loop->Wake(it->client);
+    }
+  }
+  if (chance.Happens(7)) return absl::UnavailableError("the engine fails");
+  if (chance.Happens(10)) return absl::UnknownError("the request is lost");
+  return absl::OkStatus();
+}
+
 void MemoryEngine::State::SetFaults(const Faults& faults,
                                     absl::string_view client_name) {
   MutexLock lock(&mu_);
   ++changes_;
+  chances_.clear();
   if (client_name.empty()) {
     faults_ = faults;
     faults_of_.clear();
@@ -202,6 +269,7 @@ bool MemoryEngine::State::Sleep(absl::Duration d, const bool* interrupted) {
 }
 
 absl::Status MemoryEngine::State::AwaitRequest(const std::string& client_name,
+                                               const std::string& what,
                                                const bool* interrupted) {
   if (Sleep(FaultsOf(client_name).request_delay, interrupted)) {
     return absl::UnavailableError("the request was interrupted");
@@ -211,14 +279,16 @@ absl::Status MemoryEngine::State::AwaitRequest(const std::string& client_name,
   if (faults.loses_requests) {
     return absl::UnknownError("the engine does not answer");
   }
-  return absl::OkStatus();
+  return faults.seed == 0 ? absl::OkStatus() : Decide(client_name, what);
 }
 
 absl::Status MemoryEngine::State::AwaitAnswer(const std::string& client_name,
                                               const bool* interrupted) {
   const bool ended = Sleep(FaultsOf(client_name).answer_delay, interrupted);
   const Faults& faults = FaultsOf(client_name);
-  if (ended || faults.away || faults.loses_answers) {
+  const Chance* const chance = ChanceOf(client_name);
+  if (ended || faults.away || faults.loses_answers ||
+      (chance != nullptr && chance->loses_answer)) {
     return absl::UnknownError("the engine's answer is lost");
   }
   return absl::OkStatus();
@@ -244,10 +314,11 @@ bool MemoryEngine::State::Send(const std::string& queue, const std::string& id,
   for (Connection* it : connections_) {
     if (it->queue != queue || it->id.empty()) continue;
     if (!id.empty() && it->id != id) continue;
+    heard = true;
+    if (it->lost_at != absl::InfiniteFuture()) continue;
     it->messages.push_back(
         [message](EngineListener* to) { message.Deliver(to); });
     it->loop->Wake(it->client);
-    heard = true;
   }
   return heard;
 }
@@ -255,25 +326,53 @@ bool MemoryEngine::State::Send(const std::string& queue, const std::string& id,
 absl::StatusOr<EngineReply> MemoryEngine::State::Apply(
     const std::string& queue, size_t partitions, const EngineRequest& request) {
   MutexLock lock(&mu_);
-  absl::Status status = AwaitRequest(request.client_name);
+  std::string what = request.take > 0 ? "take" : "";
+  for (const EngineOperation& it : request.operations) {
+    if (!it.item.empty())
+      absl::StrAppend(&what, "\n", it.item, " ", int{it.code});
+  }
+  absl::Status status = AwaitRequest(request.client_name, what);
+  Chance* const chance = ChanceOf(request.client_name);
+  if (chance != nullptr && !what.empty()) {
+    for (Chance::Request& it : std::exchange(chance->late, {})) {
+      if (chance->Happens(50)) {
+        it.request.retry_schedule = &it.retry_schedule;
+        ApplyNow(it.queue, it.partitions, it.request).IgnoreError();
+      } else {
+        chance->late.push_back(std::move(it));
+      }
+    }
+    if (!absl::IsUnavailable(status) && chance->Happens(50)) {
+      chance->late.push_back({queue, partitions, request,
+                              request.retry_schedule == nullptr
+                                  ? std::vector<int64_t>()
+                                  : *request.retry_schedule});
+    }
+  }
   if (!status.ok()) return status;
+  auto reply = ApplyNow(queue, partitions, request);
+  if (!reply.ok()) return reply;
+  status = AwaitAnswer(request.client_name);
+  if (!status.ok()) return status;
+  return reply;
+}
+
+absl::StatusOr<EngineReply> MemoryEngine::State::ApplyNow(
+    const std::string& queue, size_t partitions, const EngineRequest& request) {
   auto found = Find(queue, partitions);
   if (!found.ok()) return found.status();
   EngineReply& last = (*found)->replies[request.client];
   auto applied = (*found)->queue.Apply(request, Now(), run_,
                                        FaultsOf(request.client_name).full);
   if (applied) last = *std::move(applied);
-  EngineReply reply = last;
-  status = AwaitAnswer(request.client_name);
-  if (!status.ok()) return status;
-  return reply;
+  return last;
 }
 
 absl::StatusOr<EngineSnapshot> MemoryEngine::State::TakeSnapshot(
     const std::string& queue, size_t partitions, const std::string& client_name,
     const EngineSnapshotRequest& request) {
   MutexLock lock(&mu_);
-  absl::Status status = AwaitRequest(client_name);
+  absl::Status status = AwaitRequest(client_name, "snapshot");
   if (!status.ok()) return status;
   auto found = Find(queue, partitions);
   if (!found.ok()) return found.status();
@@ -286,7 +385,7 @@ absl::StatusOr<EngineSnapshot> MemoryEngine::State::TakeSnapshot(
 absl::StatusOr<std::string> MemoryEngine::State::Listen(
     Connection* connection) {
   MutexLock lock(&mu_);
-  const absl::Status status = AwaitRequest(connection->client_name);
+  const absl::Status status = AwaitRequest(connection->client_name, "listen");
   if (!status.ok()) return status;
   connections_.insert(connection);
   connection->id = absl::StrCat("client ", ++last_id_);
@@ -299,6 +398,7 @@ void MemoryEngine::State::StopListening(Connection* connection) {
 }
 
 void MemoryEngine::State::Connect(Connection* connection) {
+  connection->lost_at = absl::InfiniteFuture();
   connection->id = absl::StrCat("client ", ++last_id_);
   connection->messages.push_back(
       [id = connection->id](EngineListener* to) { to->OnListening(id); });
@@ -314,8 +414,12 @@ void MemoryEngine::State::Disconnect(Connection* connection) {
 }
 
 std::vector<std::function<void(EngineListener*)>>
-MemoryEngine::State::TakeMessages(Connection* connection) {
+MemoryEngine::State::TakeMessages(Connection* connection, absl::Time now) {
   MutexLock lock(&mu_);
+  if (connection->lost_at <= now && !connection->id.empty()) {
+    Disconnect(connection);
+    Connect(connection);
+  }
   return std::exchange(connection->messages, {});
 }
 
@@ -328,7 +432,7 @@ absl::StatusOr<Election::State> MemoryEngine::State::Elect(
     StoredElection::Call call, const Elector& elector, int64_t token) {
   MutexLock lock(&mu_);
   const std::string& process = elector.elector.identity;
-  absl::Status status = AwaitRequest(process, &elector.interrupted);
+  absl::Status status = AwaitRequest(process, "elect", &elector.interrupted);
   if (!status.ok()) return status;
   const Election::State state = StoredElection(&elections_, elector.election)
                                     .Do(call, elector.elector, token, Now());
@@ -369,7 +473,8 @@ class MemoryEngine::Client final : public internal::Engine,
       : state_(std::move(state)),
         partitions_(partitions),
         loop_(state_->clock(), queue),
-        connection_{queue, client_name, this, &loop_, "", {}} {}
+        connection_{queue, client_name,           this, &loop_, "",
+                    {},    absl::InfiniteFuture()} {}
 
   absl::StatusOr<EngineReply> Apply(const EngineRequest& request,
                                     absl::Time /*deadline*/) override {
@@ -398,11 +503,11 @@ class MemoryEngine::Client final : public internal::Engine,
   }
 
  private:
-  absl::Time Run(absl::Time /*now*/) override {
-    for (const auto& message : state_->TakeMessages(&connection_)) {
+  absl::Time Run(absl::Time now) override {
+    for (const auto& message : state_->TakeMessages(&connection_, now)) {
       message(listener_);
     }
-    return absl::InfiniteFuture();
+    return state_->LostAt(connection_);
   }
 
   const std::shared_ptr<State> state_;

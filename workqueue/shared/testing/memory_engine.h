@@ -5,6 +5,7 @@
 #define WORKQUEUE_SHARED_TESTING_MEMORY_ENGINE_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -89,6 +90,18 @@ class MemoryEngine final : public internal::EngineSource,
     // an item, for which `Step()` would wait.
     absl::Duration request_delay;
     absl::Duration answer_delay;
+
+    // Not zero: each request has a fate by chance. Most pass. Some fail, as if
+    // the engine was away. Of some the request is lost, or the answer. Of
+    // these, and of those that pass, some come late, or once more: when the
+    // process makes a later request, after those of other processes. With some
+    // a process loses its connection, and what was sent to it.
+    //
+    // A fate depends only on this seed, on the process' name, on the items that
+    // the request concerns, and on how many such requests it has made. So what
+    // a test does with one thread is the same in each run. When time passes,
+    // all processes do what is due at that time, and their order may vary.
+    uint32_t seed = 0;
   };
 
   // `clock` is not owned. Null means the real clock.
