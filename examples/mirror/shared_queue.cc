@@ -18,6 +18,9 @@
 #include "workqueue/metrics.h"
 #include "workqueue/shared/retry_schedule.h"
 #include "workqueue/shared/shared_queue.h"
+#ifdef MIRROR_POSTGRES
+#include "workqueue/shared/postgres/postgres_engine.h"
+#endif
 #ifdef MIRROR_SQLITE
 #include "workqueue/shared/sqlite/sqlite_engine.h"
 #endif
@@ -48,6 +51,9 @@ absl::StatusOr<Mirror::SharedQueue> OpenSharedQueue(
     workqueue::MetricsProvider* metrics) {
 #ifdef MIRROR_SQLITE
   workqueue::RegisterSqlite();
+#endif
+#ifdef MIRROR_POSTGRES
+  workqueue::RegisterPostgres();
 #endif
   const auto log = std::make_shared<ConsoleLog>(console);
   workqueue::SharedQueueOptions<std::string> options;

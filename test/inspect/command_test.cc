@@ -101,9 +101,13 @@ TEST(CommandArgumentsTest, PointToCurl) {
 }
 
 TEST(CommandArgumentsTest, PointFromAFileToAPage) {
-  EXPECT_EQ(ErrorOf(2, {"sqlite:/var/lib/orders.db"}),
-            "workqueue-inspect: ADDRESS is a file: the inspection page of a "
-            "process that uses it shows its queues\n");
+  for (const char* address :
+       {"sqlite:/var/lib/orders.db", "postgres://shop:secret@db/shop"}) {
+    EXPECT_EQ(
+        ErrorOf(2, {address}),
+        "workqueue-inspect: ADDRESS is a database: the inspection page of "
+        "a process that uses it shows its queues\n");
+  }
 }
 
 TEST(CommandArgumentsTest, MayHaveNoPassword) {

@@ -456,57 +456,6 @@ TEST_F(PostgresServerTest, APoolerIsToldOf) {
             "0");
 }
 
-// Elections of two processes.
-class PostgresElectionTest : public PostgresEngineTest {
- protected:
-  std::unique_ptr<internal::Election> Join(internal::ElectionSource& source,
-                                           const std::string& identity) const {
-    internal::ElectionOptions options;
-    options.name = name_;
-    options.identity = identity;
-    options.duration = absl::Seconds(15);
-    options.timeout = absl::Seconds(10);
-    return source.NewElection(options);
-  }
-
-  FakeClock clock_;
-  const std::unique_ptr<PostgresEngine> engine_a_ =
-      *PostgresEngine::Create(address_, &clock_);
-  const std::unique_ptr<PostgresEngine> engine_b_ =
-      *PostgresEngine::Create(address_, &clock_);
-  const std::unique_ptr<internal::Election> a_ = Join(*engine_a_, "a");
-  const std::unique_ptr<internal::Election> b_ = Join(*engine_b_, "b");
-};
-
-TEST_F(PostgresElectionTest, OneElectorHasTheLease) {
-  const auto taken = a_->Take();
-  ASSERT_TRUE(taken.ok() && taken->done) << taken.status();
-  clock_.Step(absl::Seconds(14));
-  EXPECT_FALSE(b_->Take()->done);
-  EXPECT_EQ(b_->Look()->holder, "a");
-  clock_.Step(absl::Seconds(1));
-  const auto next = b_->Take();
-  EXPECT_TRUE(next->done);
-  EXPECT_GT(next->token, taken->token);
-  EXPECT_FALSE(a_->Renew(taken->token, absl::Seconds(10))->done);
-}
-
-TEST_F(PostgresElectionTest, AReleaseIsHeard) {
-  std::promise<void> heard;
-  std::atomic<int> times{0};
-  ASSERT_TRUE(b_->Listen(
-                    [&] {
-                      if (++times == 1) heard.set_value();
-                    },
-                    [](const absl::Status&) {})
-                  .ok());
-  const auto taken = a_->Take();
-  ASSERT_TRUE(a_->Release(taken->token, absl::Seconds(10))->done);
-  heard.get_future().wait();
-  b_->StopListening();
-  EXPECT_TRUE(b_->Take()->done);
-}
-
 // The processes that are killed.
 
 struct Flags {

@@ -1,12 +1,20 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 
+#include <libpq-fe.h>
+
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "test/shared/database_elections.h"
+#include "test/shared/election_fixture.h"
 #include "test/shared/new_shared_queue.h"
 #include "test/shared/postgres_server.h"
 #include "test/shared/test_engines.h"
@@ -32,7 +40,31 @@ class PostgresSource final : public internal::EngineSource {
   }
 };
 
+void LoseData(const std::string& schema) {
+  PGconn* const connection =
+      PQconnectdb(PostgresServerOfThisProgram().address().c_str());
+  PGresult* const result = PQexec(
+      connection, absl::StrCat("DELETE FROM ", schema, ".entry").c_str());
+  EXPECT_EQ(PQresultStatus(result), PGRES_COMMAND_OK);
+  PQclear(result);
+  PQfinish(connection);
+}
+
 }  // namespace
+
+std::vector<TestElectionStore> TestElectionStores() {
+  return {{"Postgres", [](FakeClock* clock) {
+             static std::atomic<int> schemas{0};
+             const std::string schema = absl::StrCat("elections_", ++schemas);
+             const std::string address = absl::StrCat(
+                 PostgresServerOfThisProgram().address(), "&schema=", schema);
+             EXPECT_EQ(PostgresEngine::Migrate(address), absl::OkStatus());
+             return std::make_unique<DatabaseElections>(
+                 *PostgresEngine::Create(address, clock),
+                 *PostgresEngine::Create(address, clock),
+                 [schema] { LoseData(schema); });
+           }}};
+}
 
 std::vector<TestEngine> TestEngines() {
   return {{"Postgres",

@@ -21,9 +21,8 @@ namespace workqueue::internal {
 // `Election` is what one elector sees of it.
 //
 // The store keeps the promises below. `ElectionTest` in
-// test/shared/leader_elector_test.cc shows them for a server and in memory, by
-// the tests in brackets. A file has the rules of the store in memory, and
-// `SqliteElectionTest`:
+// test/shared/leader_elector_test.cc shows them for each store, by the tests in
+// brackets:
 //
 //   * One elector has the lease at a time, by the store's clock. Nobody else
 //     takes it before it has been released, or its duration has passed since

@@ -83,11 +83,12 @@ absl::StatusOr<RedisOptions> ParseAddress(absl::string_view address) {
     return absl::InvalidArgumentError(
         "ADDRESS is an inspection page: use curl, which gets it as text");
   }
-  if (absl::StartsWith(address, "sqlite:")) {
+  if (absl::StartsWith(address, "sqlite:") ||
+      absl::StartsWith(address, "postgres")) {
+    // It may contain a password.
     return absl::InvalidArgumentError(
-        "ADDRESS is a file: the inspection page of a process that uses it "
-        "shows "
-        "its queues");
+        "ADDRESS is a database: the inspection page of a process that uses it "
+        "shows its queues");
   }
   RedisOptions options;
   options.address = std::string(address);
