@@ -372,6 +372,44 @@ TEST_F(PostgresServerTest, SettingsThatLoseItemsAreNamed) {
   EXPECT_TRUE(absl::StrContains(status.message(), "fsync is off")) << status;
 }
 
+// What has been processed cannot be removed while somebody's transaction stays
+// open. No request looks at it again and again.
+TEST_F(PostgresServerTest, ARequestPassesNoRemains) {
+  const auto engine = NewEngine(*server_);
+  const auto queue = NewQueue(*engine);
+  Connection open(server_->address()), looks(server_->address());
+  open.Do("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1");
+  const auto blocks = [&] {
+    // The server counts with a delay.
+    std::string seen, now;
+    do {
+      seen = now;
+      absl::SleepFor(absl::Milliseconds(1500));
+      now = looks.Do(
+          "SELECT sum(heap_blks_hit + heap_blks_read) FROM"
+          " pg_statio_user_tables WHERE relid IN"
+          " ('workqueue.entry'::regclass, 'workqueue.front'::regclass)");
+    } while (now != seen);
+    return std::stoll(now);
+  };
+  const auto run = [&](int cycles) {
+    for (int i = 0; i < cycles; ++i) {
+      EXPECT_TRUE(Add(*queue, absl::StrCat(i)).ok());
+      auto lease = queue->Acquire();
+      EXPECT_TRUE(lease.ok() && lease->Done());
+    }
+  };
+  const int64_t begin = blocks();
+  run(50);
+  const int64_t few = blocks() - begin;
+  run(1000);
+  const int64_t then = blocks();
+  run(50);
+  const int64_t many = blocks() - then;
+  EXPECT_GT(few, 0);
+  EXPECT_LT(many, 3 * few);
+}
+
 TEST_F(PostgresServerTest, CallsWaitForALockOnlyUntilTheirDeadline) {
   const auto engine = NewEngine(*server_);
   auto options = Options(*engine);
@@ -462,7 +500,7 @@ class PostgresKillTest : public PostgresServerTest {
 
   pid_t Start(bool adds) {
     KillWorker worker;
-    worker.socket = server_->address();
+    worker.socket = address_of_workers_;
     worker.queue = name_;
     worker.records = RecordsOf(processes_++);
     worker.lease = kLease;
@@ -496,71 +534,103 @@ class PostgresKillTest : public PostgresServerTest {
     }
   }
 
+  // Kills processes that use the queue, and does other harm, so many times.
+  KillReport Disturb(const std::string& address, int kills) {
+    const Flags& flags = TheFlags();
+    std::cout << "--seed=" << flags.seed << std::endl;
+    std::mt19937 random(flags.seed);
+    const auto below = [&](int n) { return static_cast<int>(random() % n); };
+    int crashes = 0, cuts = 0;
+    const auto crash = [&] {
+      server_->Crash();
+      absl::SleepFor(absl::Milliseconds(below(300)));
+      server_->StartAgain();
+      ++crashes;
+    };
+    address_of_workers_ = address;
+    for (int i = 0; i < 4; ++i) workers_.push_back(Start(/*adds=*/true));
+    for (int i = 0; i < kills; ++i) {
+      absl::SleepFor(absl::Milliseconds(below(100)));
+      pid_t& worker = workers_[static_cast<size_t>(below(4))];
+      switch (below(16)) {
+        case 0:
+          crash();
+          continue;
+        case 1:
+        case 2:
+          Connection(server_->address())
+              .Do("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE"
+                  " usename IS NOT NULL AND random() < 0.3 AND pid <>"
+                  " pg_backend_pid()");
+          ++cuts;
+          continue;
+        case 3:
+        case 4:
+        case 5:
+          kill(worker, SIGSTOP);
+          absl::SleepFor(kLease * below(300) / 100);
+          kill(worker, SIGCONT);
+          continue;
+        default:
+          Kill(worker);
+          worker = Start(/*adds=*/true);
+      }
+    }
+    absl::SleepFor(absl::Seconds(1));
+    crash();
+    for (pid_t& worker : workers_) {
+      Kill(worker);
+      worker = Start(/*adds=*/false);
+    }
+    {
+      const auto engine = NewEngine(*server_);
+      auto options = Options(*engine);
+      options.lease = kLease;
+      options.retry_schedule = KillWorker().Options().retry_schedule;
+      Drain(**Queue::Create(options));
+    }
+    for (pid_t worker : workers_) Kill(worker);
+    workers_.clear();
+    std::vector<KillRecord> records;
+    for (int i = 0; i < processes_; ++i) {
+      ReadKillRecords(RecordsOf(i), i, &records);
+    }
+    KillReport report = CheckKillRecords(records, kLease);
+    std::cout << crashes << " crashes of the server, connections cut " << cuts
+              << " times; " << report.Summary() << "\n";
+    return report;
+  }
+
   const TemporaryFolder folder_;
+  std::string address_of_workers_ = server_->address();
   std::vector<pid_t> workers_;
   int processes_ = 0;
 };
 
 TEST_F(PostgresKillTest, KeepsItsPromises) {
-  const Flags& flags = TheFlags();
-  std::cout << "--seed=" << flags.seed << std::endl;
-  std::mt19937 random(flags.seed);
-  const auto below = [&](int n) { return static_cast<int>(random() % n); };
-  int crashes = 0, cuts = 0;
-  for (int i = 0; i < 4; ++i) workers_.push_back(Start(/*adds=*/true));
-  for (int i = 0; i < flags.kills; ++i) {
-    absl::SleepFor(absl::Milliseconds(below(100)));
-    pid_t& worker = workers_[static_cast<size_t>(below(4))];
-    ASSERT_GT(worker, 0);
-    switch (below(16)) {
-      case 0:
-        server_->Crash();
-        absl::SleepFor(absl::Milliseconds(below(300)));
-        server_->StartAgain();
-        ++crashes;
-        continue;
-      case 1:
-      case 2:
-        Connection(server_->address())
-            .Do("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE"
-                " usename = 'test' AND random() < 0.3 AND pid <>"
-                " pg_backend_pid()");
-        ++cuts;
-        continue;
-      case 3:
-      case 4:
-      case 5:
-        kill(worker, SIGSTOP);
-        absl::SleepFor(kLease * below(300) / 100);
-        kill(worker, SIGCONT);
-        continue;
-      default:
-        Kill(worker);
-        worker = Start(/*adds=*/true);
-    }
-  }
-  for (pid_t& worker : workers_) {
-    Kill(worker);
-    worker = Start(/*adds=*/false);
-  }
-  {
-    const auto engine = NewEngine(*server_);
-    auto options = Options(*engine);
-    options.lease = kLease;
-    options.retry_schedule = KillWorker().Options().retry_schedule;
-    Drain(**Queue::Create(options));
-  }
-  for (pid_t worker : workers_) Kill(worker);
-  workers_.clear();
-  std::vector<KillRecord> records;
-  for (int i = 0; i < processes_; ++i) {
-    ReadKillRecords(RecordsOf(i), i, &records);
-  }
-  const KillReport report = CheckKillRecords(records, kLease);
-  std::cout << crashes << " crashes of the server, connections cut " << cuts
-            << " times; " << report.Summary() << "\n";
+  const KillReport report = Disturb(server_->address(), TheFlags().kills);
   EXPECT_TRUE(report.violations.empty()) << report.Violations();
   EXPECT_GT(report.done, 0);
+}
+
+// This checks the checks: the same with commits that wait for nobody. The
+// library forbids them, but for a user whose `set_config()` is another.
+TEST_F(PostgresKillTest, AsynchronousCommitsAreFound) {
+  Connection own(server_->address());
+  own.Do("ALTER SYSTEM SET wal_writer_delay = '10s'");
+  own.Do(
+      "CREATE ROLE hasty LOGIN SUPERUSER;"
+      "ALTER ROLE hasty SET search_path = deaf, pg_catalog;"
+      "ALTER ROLE hasty SET synchronous_commit = off;"
+      "CREATE SCHEMA deaf; CREATE FUNCTION deaf.set_config(text, text, boolean)"
+      " RETURNS text LANGUAGE sql AS $$ SELECT CASE WHEN $1 ="
+      " 'synchronous_commit' THEN '' ELSE pg_catalog.set_config($1, $2, $3) END"
+      " $$");
+  server_->Crash();
+  server_->StartAgain();
+  const KillReport report =
+      Disturb(absl::StrCat(server_->address(), "&user=hasty"), 60);
+  EXPECT_TRUE(report.Has(KillViolation::kLost)) << report.Violations();
 }
 
 // Nobody waits for the lease of a process that is not there.
@@ -637,31 +707,68 @@ void MeasureHandOver(const std::string& address) {
   }
 }
 
-// The items that so many workers of a process add, acquire and end a second.
-void MeasureRate(const std::string& address, int partitions, int workers) {
-  const auto engine = *PostgresEngine::Create(address);
-  SharedQueueOptions<std::string> options;
-  options.name = absl::StrCat("rate ", partitions, " ", workers);
-  options.engine = engine.get();
-  options.partitions = partitions;
-  const auto queue = *Queue::Create(options);
-  std::atomic<int> items{0};
-  const absl::Time end = absl::Now() + absl::Seconds(4);
-  {
-    std::vector<Thread> threads;
+// Adds, acquires and ends items with so many workers until it is destroyed.
+class Load {
+ public:
+  Load(const std::string& address, const std::string& name, int partitions,
+       int workers)
+      : engine_(*PostgresEngine::Create(address)) {
+    SharedQueueOptions<std::string> options;
+    options.name = name;
+    options.engine = engine_.get();
+    options.partitions = partitions;
+    queue_ = *Queue::Create(options);
     for (int i = 0; i < workers; ++i) {
-      threads.emplace_back([&, i] {
-        for (int k = 0; absl::Now() < end; ++k) {
-          EXPECT_TRUE(queue->Add(absl::StrCat(i, " ", k)));
-          auto lease = queue->Acquire();
+      threads_.emplace_back([this, i] {
+        for (int k = 0; !stops_; ++k) {
+          EXPECT_TRUE(queue_->Add(absl::StrCat(i, " ", k)));
+          auto lease = queue_->Acquire();
           EXPECT_TRUE(lease->Done());
-          ++items;
+          ++items_;
         }
       });
     }
-    for (Thread& thread : threads) thread.join();
   }
-  std::cout << " " << items / 4 << std::flush;
+  ~Load() {
+    stops_ = true;
+    for (Thread& thread : threads_) thread.join();
+  }
+
+  // Returns the items a second for so long from now on.
+  int64_t Measure(absl::Duration d) {
+    const int64_t before = items_;
+    absl::SleepFor(d);
+    return static_cast<int64_t>((items_ - before) / absl::ToDoubleSeconds(d));
+  }
+
+ private:
+  const std::unique_ptr<PostgresEngine> engine_;
+  std::unique_ptr<Queue> queue_;
+  std::atomic<bool> stops_{false};
+  std::atomic<int64_t> items_{0};
+  std::vector<Thread> threads_;
+};
+
+// What a transaction that stays open does to the queue.
+void MeasureBesideATransaction(const std::string& address) {
+  constexpr absl::Duration kPeriod = absl::Seconds(10);
+  Connection other(address), looks(address);
+  Load load(address, "beside", 1, 8);
+  std::cout << "seconds items/s dead_rows megabytes\n";
+  for (int i = 0; i < 18; ++i) {
+    if (i == 3) other.Do("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1");
+    if (i == 15) other.Do("COMMIT");
+    const int64_t rate = load.Measure(kPeriod);
+    std::cout << (i + 1) * absl::ToInt64Seconds(kPeriod) << " " << rate << " "
+              << looks.Do(
+                     "SELECT n_dead_tup FROM pg_stat_user_tables WHERE"
+                     " relid = 'workqueue.entry'::regclass")
+              << " "
+              << looks.Do(
+                     "SELECT pg_total_relation_size('workqueue.entry') / "
+                     "1048576")
+              << std::endl;
+  }
 }
 
 void Measure() {
@@ -671,7 +778,11 @@ void Measure() {
   for (const int partitions : {1, 8}) {
     std::cout << "  items a second with 1, 8 and 64 workers, " << partitions
               << " partitions:";
-    for (int workers : {1, 8, 64}) MeasureRate(address, partitions, workers);
+    for (int workers : {1, 8, 64}) {
+      Load load(address, absl::StrCat("rate ", partitions, " ", workers),
+                partitions, workers);
+      std::cout << " " << load.Measure(absl::Seconds(4)) << std::flush;
+    }
     std::cout << std::endl;
   }
 }
@@ -689,6 +800,11 @@ int main(int argc, char** argv) {
     absl::string_view argument = argv[i];
     if (argument == "--measure") {
       workqueue::postgres_engine_test::Measure();
+      return 0;
+    }
+    if (argument == "--beside_a_transaction") {
+      workqueue::postgres_engine_test::MeasureBesideATransaction(
+          workqueue::PostgresServerOfThisProgram().address());
       return 0;
     }
     auto& flags = workqueue::postgres_engine_test::TheFlags();

@@ -5,7 +5,6 @@
 
 #include <fcntl.h>
 #include <libpq-fe.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -25,7 +24,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "test/shared/new_shared_queue.h"
@@ -34,22 +32,19 @@
 namespace workqueue {
 namespace {
 
-// The server refuses to run as root. This is the user that it has then. In a
-// sandbox that has only root, it is root by another number.
+// The server refuses to run as root. This is the user that it has then.
 constexpr uid_t kNobody = 65534;
 
-void BecomeNobody() {
-  if (setgid(kNobody) == 0 && setuid(kNobody) == 0) return;
-  const int map =
-      unshare(CLONE_NEWUSER) == 0 ? open("/proc/self/uid_map", O_WRONLY) : -1;
-  constexpr absl::string_view kMap = "65534 0 1";
-  if (write(map, kMap.data(), kMap.size()) < 0) _exit(1);
-  close(map);
-}
-
-// Starts a program as that user, in a process that ends with this thread.
-pid_t Spawn(const std::vector<std::string>& arguments,
-            const std::string& output) {
+// Starts a program as that user, in a process that ends with this thread. In a
+// sandbox that has only root, root gets another number.
+pid_t Spawn(std::vector<std::string> arguments, const std::string& folder) {
+  const bool is_root = geteuid() == 0;
+  const bool is_alone = is_root && chown(folder.c_str(), kNobody, kNobody) != 0;
+  if (is_alone) {
+    const std::string as_nobody = absl::StrCat("--map-user=", kNobody);
+    arguments.insert(arguments.begin(), {"/usr/bin/unshare", as_nobody});
+  }
+  const std::string output = folder + "/log";
   std::vector<char*> argv;
   for (const std::string& it : arguments) {
     argv.push_back(const_cast<char*>(it.c_str()));
@@ -57,7 +52,9 @@ pid_t Spawn(const std::vector<std::string>& arguments,
   argv.push_back(nullptr);
   const pid_t pid = fork();
   if (pid != 0) return pid;
-  if (geteuid() == 0) BecomeNobody();
+  if (is_root && !is_alone && (setgid(kNobody) != 0 || setuid(kNobody) != 0)) {
+    _exit(1);
+  }
   // After this signal the server ends its own processes, too.
   prctl(PR_SET_PDEATHSIG, SIGQUIT);
   const int log = open(output.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
@@ -94,13 +91,10 @@ absl::StatusOr<std::unique_ptr<PostgresServer>> PostgresServer::Start(
   auto server = absl::WrapUnique(
       new PostgresServer(std::move(programs), std::move(settings)));
   const std::string& folder = server->folder_.path();
-  if (geteuid() == 0 && chown(folder.c_str(), kNobody, kNobody) != 0) {
-    // There is only root, as `BecomeNobody()` will find, too.
-  }
   const pid_t init = Spawn(
       {server->programs_ + "initdb", "-D", folder + "/db", "-U", "test", "-A",
        "trust", "--no-sync", "-E", "UTF8", "--locale=C", "--wal-segsize=1"},
-      folder + "/log");
+      folder);
   int status = 0;
   waitpid(init, &status, 0);
   if (status != 0) {
@@ -138,7 +132,7 @@ void PostgresServer::StartAgain() {
     arguments.push_back("-c");
     arguments.push_back(it);
   }
-  pid_ = Spawn(arguments, folder + "/log");
+  pid_ = Spawn(std::move(arguments), folder);
   const absl::Time deadline = absl::Now() + absl::Seconds(60);
   while (PQping(address().c_str()) != PQPING_OK) {
     if (absl::Now() > deadline) {

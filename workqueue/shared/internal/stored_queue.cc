@@ -772,8 +772,8 @@ WantedEntries StoredQueue::WantedBy(const EngineRequest& request) {
   const size_t handed_out =
       request.waiting_workers + request.take + request.operations.size();
   wanted.ranges = {{std::string(1, kReady), handed_out + 1, "i", kItemInPlace},
-                   {std::string(1, kWaiting), 2, "i", kItemInPlace},
-                   {std::string(1, kLeases), 2, "i", kItemInPlace},
+                   {std::string(1, kWaiting), 1, "i", kItemInPlace},
+                   {std::string(1, kLeases), 1, "i", kItemInPlace},
                    {"t", request.operations.size() + 1, "c", 0}};
   return wanted;
 }

@@ -368,7 +368,9 @@ absl::StatusOr<EngineReply> TableEngine::Client::Apply(
           }
           if (!more.keys.empty()) store->Prefetch(more);
         }
-        if (received > removed_) tables.RemoveMessages(number_, received);
+        if (received > removed_) {
+          tables.RemoveMessages(number_, removed_, received);
+        }
         auto applied = StoredQueue(store.get(), send, kMostDue)
                            .Apply(full_request, TimeOf(request.now, tables),
                                   /*run=*/1, full);

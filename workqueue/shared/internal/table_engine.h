@@ -73,7 +73,9 @@ class EngineTables {
   // The messages of each listener, from the one after that number on.
   virtual Messages MessagesOf(
       const std::vector<std::pair<int64_t, int64_t>>& listeners) = 0;
-  virtual void RemoveMessages(int64_t listener, int64_t until) = 0;
+  // Those after the one number until the other.
+  virtual void RemoveMessages(int64_t listener, int64_t after,
+                              int64_t until) = 0;
 
   // The queues of those listeners for which something has been left.
   virtual std::vector<int64_t> ListenersWithInbox(

@@ -30,8 +30,9 @@ namespace workqueue::internal {
 namespace {
 
 // The types of values, as PostgreSQL's pg_type.dat numbers them.
-constexpr Oid kBytea = 17, kInt8 = 20, kText = 25, kByteaArray = 1001,
-              kTextArray = 1009, kInt8Array = 1016;
+constexpr Oid kBytea = 17, kInt8 = 20, kText = 25, kTid = 27,
+              kByteaArray = 1001, kTextArray = 1009, kTidArray = 1010,
+              kInt8Array = 1016;
 
 // How soon a call sees that it is interrupted.
 constexpr absl::Duration kInterruptPeriod = absl::Milliseconds(10);
@@ -129,6 +130,9 @@ PostgresValue PostgresValue::Numbers(const std::vector<int64_t>& numbers) {
 }
 PostgresValue PostgresValue::BytesArray(const std::vector<std::string>& bytes) {
   return ArrayOf(kByteaArray, kBytea, bytes);
+}
+PostgresValue PostgresValue::Places(const std::vector<std::string>& places) {
+  return ArrayOf(kTidArray, kTid, places);
 }
 PostgresValue PostgresValue::Texts(const std::vector<std::string>& texts) {
   return ArrayOf(kTextArray, kText, texts);

@@ -30,6 +30,8 @@ struct PostgresValue {
   static PostgresValue Text(absl::string_view text);
   static PostgresValue Numbers(const std::vector<int64_t>& numbers);
   static PostgresValue BytesArray(const std::vector<std::string>& bytes);
+  // Of rows: `ctid`s.
+  static PostgresValue Places(const std::vector<std::string>& places);
   static PostgresValue Texts(const std::vector<std::string>& texts);
 
   unsigned type;

@@ -51,15 +51,17 @@ constexpr int kVersion = 1;
 constexpr size_t kFetchedAtOnce = 64;
 constexpr size_t kMostAtOnce = 2000;
 
+// The numbers of the rows of a fetch that are no entries.
+constexpr int64_t kTime = -1, kFront = -2;
+
 // How soon a call tries again that the server did not answer.
 constexpr absl::Duration kRetryPeriod = absl::Milliseconds(20);
 
 // How long what nobody waits for may take.
 constexpr absl::Duration kCleanUpTimeout = absl::Seconds(1);
 
-// `{s}` stands for the schema. The numbers of `fillfactor` leave room for a
-// new version of a row in its page, so that no index changes. The settings of
-// autovacuum clean often: almost all rows live for a short time.
+// `{s}` stands for the schema. The settings of autovacuum clean often: almost
+// all rows live for a short time.
 constexpr absl::string_view kMigration = R"sql(
 SELECT pg_advisory_xact_lock(hashtextextended('workqueue {s}', 0));
 CREATE SCHEMA IF NOT EXISTS {s};
@@ -79,10 +81,16 @@ CREATE TABLE IF NOT EXISTS {s}.queue (
   name bytea NOT NULL UNIQUE,
   layout bytea NOT NULL);
 CREATE TABLE IF NOT EXISTS {s}.entry (
-  queue bigint, key bytea, value bytea NOT NULL, PRIMARY KEY (queue, key))
-  WITH (fillfactor = 60, autovacuum_vacuum_scale_factor = 0.05,
+  queue bigint, key bytea, version bigint, value bytea NOT NULL,
+  PRIMARY KEY (queue, key, version))
+  WITH (autovacuum_vacuum_scale_factor = 0.05,
         autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0,
         autovacuum_analyze_scale_factor = 0.5);
+CREATE TABLE IF NOT EXISTS {s}.front (
+  queue bigint, version bigint, prefixes bytea[] NOT NULL,
+  keys bytea[] NOT NULL, PRIMARY KEY (queue, version))
+  WITH (autovacuum_vacuum_scale_factor = 0.05,
+        autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0);
 CREATE SEQUENCE IF NOT EXISTS {s}.listener_number;
 CREATE TABLE IF NOT EXISTS {s}.listener (
   id bigint PRIMARY KEY, queue bigint NOT NULL, polls bigint NOT NULL);
@@ -185,25 +193,39 @@ struct PostgresDatabase::Sql {
             "SELECT set_config('lock_timeout', $2, true),"
             " pg_advisory_xact_lock(($1 >> 32)::bit(32)::int,"
             " $1::bit(32)::int)"),
+        // While somebody's transaction stays open, no version of a row that
+        // has been replaced or deleted can be removed. So this must not pass
+        // by them. The newest version of a key is the last in the index, and
+        // is found first from the end: a comparison makes the order matter. Of
+        // a set, no entry is before its front.
         fetch(Of(
-            "WITH found AS MATERIALIZED ("
-            " SELECT r.n, r.leads_to, r.rest, x.key, x.value FROM"
+            "WITH fronts AS MATERIALIZED ("
+            " SELECT u.prefix, u.key, f.ctid AS place FROM (SELECT x.* , x.ctid"
+            "   FROM {s}.front x WHERE x.queue <= $1 AND x.queue >= $1"
+            "   ORDER BY x.queue DESC, x.version DESC LIMIT 1) f,"
+            " unnest(f.prefixes, f.keys) AS u(prefix, key)),"
+            " found AS MATERIALIZED ("
+            " SELECT r.n, r.leads_to, r.rest, x.key, x.value, x.place FROM"
             " unnest($3::bytea[], $4::bytea[], $5::bigint[], $6::bytea[],"
             "        $7::bigint[]) WITH ORDINALITY"
             "   AS r(first, last, most, leads_to, rest, n),"
-            " LATERAL (SELECT e.key, e.value FROM {s}.entry e"
-            "   WHERE e.queue = $1 AND e.key >= r.first AND e.key < r.last"
-            "   ORDER BY e.key LIMIT r.most) x) "
-            "SELECT n, key, value FROM found UNION ALL "
-            "SELECT 0, e.key, e.value FROM (SELECT unnest($2::bytea[]) AS key"
+            " LATERAL (SELECT e.key, e.value, e.ctid AS place FROM {s}.entry e"
+            "   WHERE e.queue = $1 AND e.key >= greatest(r.first, (SELECT f.key"
+            "     FROM fronts f WHERE f.prefix = substr(r.first, 1, 1)))"
+            "   AND e.key < r.last ORDER BY e.key LIMIT r.most) x) "
+            "SELECT n, key, value, place FROM found UNION ALL "
+            "SELECT 0, e.key, e.value, e.place"
+            " FROM (SELECT unnest($2::bytea[]) AS key"
             "   UNION SELECT leads_to || CASE WHEN rest = 0 THEN value"
             "     ELSE substr(key, rest::int + 1) END"
             "   FROM found WHERE leads_to <> '') k"
-            " CROSS JOIN LATERAL (SELECT x.key, x.value FROM {s}.entry x"
-            "   WHERE x.queue = $1 AND x.key = k.key) e "
+            " CROSS JOIN LATERAL (SELECT x.key, x.value, x.ctid AS place"
+            "   FROM {s}.entry x WHERE x.queue = $1 AND x.key <= k.key AND"
+            "   x.key >= k.key ORDER BY x.key DESC, x.version DESC LIMIT 1) e "
+            "UNION ALL SELECT -2, prefix, key, place FROM fronts "
             "UNION ALL SELECT -1, int8send("
             "  (1000000 * extract(epoch FROM clock_timestamp()))::bigint),"
-            "  int8send((SELECT version FROM {s}.version))")),
+            "  int8send((SELECT version FROM {s}.version)), NULL")),
         listeners(Of("SELECT id, CASE WHEN polls = 1 OR NOT"
                      " pg_try_advisory_xact_lock_shared($2 + id)"
                      " THEN 1 ELSE 0 END::bigint FROM {s}.listener"
@@ -215,12 +237,21 @@ struct PostgresDatabase::Sql {
                "SELECT item, priority, CASE WHEN due = 0 THEN 0 ELSE greatest("
                "  0, due - 1000000 * extract(epoch FROM clock_timestamp()))"
                " END::bigint FROM taken ORDER BY id")),
-        put(Of("INSERT INTO {s}.entry SELECT $1, k, v FROM"
-               " unnest($2::bytea[], $3::bytea[]) AS u(k, v)"
-               " ON CONFLICT (queue, key) DO UPDATE SET value ="
-               " excluded.value")),
-        remove(Of("DELETE FROM {s}.entry WHERE queue = $1 AND key = "
-                  "ANY($2::bytea[])")),
+        update(Of("UPDATE {s}.entry SET value = u.value,"
+                  " version = pg_current_xact_id()::text::bigint FROM"
+                  " unnest($1::tid[], $2::bytea[]) AS u(place, value)"
+                  " WHERE ctid = u.place")),
+        remove(Of("DELETE FROM {s}.entry WHERE ctid = ANY($1::tid[])")),
+        remove_keys(Of("DELETE FROM {s}.entry WHERE queue = $1 AND key = "
+                       "ANY($2::bytea[])")),
+        insert(Of("INSERT INTO {s}.entry SELECT $1, k,"
+                  " pg_current_xact_id()::text::bigint, v FROM"
+                  " unnest($2::bytea[], $3::bytea[]) AS u(k, v)")),
+        add_front(Of("INSERT INTO {s}.front VALUES ($1,"
+                     " pg_current_xact_id()::text::bigint, $2, $3)")),
+        update_front(Of("UPDATE {s}.front SET prefixes = $2, keys = $3,"
+                        " version = pg_current_xact_id()::text::bigint"
+                        " WHERE ctid = ANY($1::tid[])")),
         next_listener(Of("SELECT nextval('{s}.listener_number')")),
         add_listener(Of("INSERT INTO {s}.listener VALUES ($1, $2, $3)")),
         remove_listener(Of("DELETE FROM {s}.listener WHERE id = $1")),
@@ -238,7 +269,7 @@ struct PostgresDatabase::Sql {
                       " WHERE l.id = ANY($1::bigint[]) AND EXISTS ("
                       "   SELECT FROM {s}.inbox i WHERE i.queue = q.name)")),
         remove_messages(Of("DELETE FROM {s}.message WHERE listener = $1 AND"
-                           " id <= $2")),
+                           " id > $2 AND id <= $3")),
         // The sender has committed, and this transaction is not worth a sync.
         notify(
             "SELECT set_config('synchronous_commit', 'off', true),"
@@ -254,9 +285,10 @@ struct PostgresDatabase::Sql {
 
   const std::string schema;
   const std::string settings, tables, find_queue, add_queue, begin,
-      begin_reading, lock, fetch, listeners, take_inbox, put, remove,
-      next_listener, add_listener, remove_listener, add_messages, messages,
-      with_inbox, remove_messages, notify, occupy, vacate;
+      begin_reading, lock, fetch, listeners, take_inbox, update, remove,
+      remove_keys, insert, add_front, update_front, next_listener, add_listener,
+      remove_listener, add_messages, messages, with_inbox, remove_messages,
+      notify, occupy, vacate;
 };
 
 // The tables, in a transaction, which begins when something is read.
@@ -284,7 +316,7 @@ class PostgresDatabase::Tables final : public EngineTables {
   void RemoveListener(int64_t listener) override {
     live_.erase(listener);
     later_.push_back({sql_.remove_listener, {Value::Number(listener)}});
-    RemoveMessages(listener, std::numeric_limits<int64_t>::max());
+    RemoveMessages(listener, 0, std::numeric_limits<int64_t>::max());
   }
   std::vector<int64_t> ListenersOf(int64_t /*queue*/) override {
     std::vector<int64_t> all;
@@ -303,9 +335,10 @@ class PostgresDatabase::Tables final : public EngineTables {
       const std::vector<std::pair<int64_t, int64_t>>& listeners) override;
   std::vector<int64_t> ListenersWithInbox(
       const std::vector<int64_t>& listeners) override;
-  void RemoveMessages(int64_t listener, int64_t until) override {
+  void RemoveMessages(int64_t listener, int64_t after, int64_t until) override {
     later_.push_back({sql_.remove_messages,
-                      {Value::Number(listener), Value::Number(until)}});
+                      {Value::Number(listener), Value::Number(after),
+                       Value::Number(until)}});
   }
   void Notify() override { tells_all_ = true; }
 
@@ -321,7 +354,28 @@ class PostgresDatabase::Tables final : public EngineTables {
   struct Known {
     std::optional<std::string> value;
     bool dirty = false;
+    // Where it is in the table; empty if it is not there.
+    std::string place;
+    // It may be in the table, which nobody has looked at.
+    bool unseen = false;
   };
+
+  // The end of the range of known entries that begins at `key`, or `key`.
+  std::string KnownUntil(const std::string& key) const {
+    auto range = known_ranges_.upper_bound(key);
+    if (range == known_ranges_.begin()) return key;
+    --range;
+    return std::max(range->second, key);
+  }
+  // The entry, which will be changed.
+  Known& Change(const std::string& key) {
+    const auto [found, is_new] = entries_.try_emplace(key);
+    if (is_new) found->second.unseen = KnownUntil(key) == key;
+    found->second.dirty = true;
+    return found->second;
+  }
+  void RaiseFronts();
+  void WriteEntries(std::vector<Statement>* statements);
 
   // Executes statements at once. Notes an error.
   std::vector<PostgresRows> Execute(const std::vector<Statement>& statements);
@@ -346,6 +400,10 @@ class PostgresDatabase::Tables final : public EngineTables {
   // All entries from the one key to the other are known.
   std::map<std::string, std::string> known_ranges_;
   std::map<char, WantedEntries::Range> wanted_;  // by first byte
+  // No key that begins with the byte is less; and where that is in the table.
+  std::map<std::string, std::string> fronts_;
+  std::string front_place_;
+  bool writes_front_ = false;
   absl::Time now_;
   std::map<int64_t, bool> live_;  // the listeners, and whether they live
   std::vector<EngineOperation> inbox_;
@@ -372,10 +430,15 @@ class PostgresDatabase::Store final : public OrderedStore {
     return found->second.value;
   }
   void Put(absl::string_view key, absl::string_view value) override {
-    tables_.entries_[std::string(key)] = {std::string(value), true};
+    tables_.Change(std::string(key)).value = std::string(value);
+    const auto front = tables_.fronts_.find(std::string(key.substr(0, 1)));
+    if (front != tables_.fronts_.end() && key < front->second) {
+      front->second = std::string(key);
+      tables_.writes_front_ = true;
+    }
   }
   void Delete(absl::string_view key) override {
-    tables_.entries_[std::string(key)] = {std::nullopt, true};
+    tables_.Change(std::string(key)).value.reset();
   }
   std::optional<Entry> First(absl::string_view prefix,
                              absl::string_view after = "") override {
@@ -395,14 +458,12 @@ class PostgresDatabase::Store final : public OrderedStore {
   }
 
  private:
-  // The end of the range of known entries that begins at `key`, or `key`.
   std::string KnownUntil(const std::string& key) const {
-    auto range = tables_.known_ranges_.upper_bound(key);
-    if (range == tables_.known_ranges_.begin()) return key;
-    --range;
-    return std::max(range->second, key);
+    return tables_.KnownUntil(key);
   }
-  bool IsKnown(const std::string& key) const { return KnownUntil(key) > key; }
+  bool IsKnown(const std::string& key) const {
+    return tables_.KnownUntil(key) > key;
+  }
 
   Tables& tables_;
 };
@@ -523,21 +584,25 @@ void PostgresDatabase::Tables::Fetch(
   const PostgresRows& rows = all[first];
   std::vector<int64_t> counts(ranges.size());
   std::vector<std::string> ends = firsts;
-  std::map<std::string, std::string> found;
+  std::map<std::string, Known> found;
   for (const std::string& key : keys) entries_.try_emplace(key);
   for (int i = 0; i < rows.size(); ++i) {
     const int64_t n = rows.Number(i, 0);
     std::string key = rows.Bytes(i, 1);
     std::string value = rows.Bytes(i, 2);
-    if (n < 0) {
-      if (begins) now_ = absl::FromUnixMicros(rows.Number(i, 1));
-      if (rows.Number(i, 2) != kVersion) {
-        error_ = absl::FailedPreconditionError(absl::StrCat(
-            "the tables in the schema ", sql_.schema, " have the version ",
-            rows.Number(i, 2), ", and this library the version ", kVersion));
-        return;
-      }
+    if (n == kFront) {
+      // Those of a later fetch may have been changed here meanwhile.
+      if (begins) fronts_[key] = value;
+      front_place_ = rows.Bytes(i, 3);
       continue;
+    }
+    if (n == kTime) {
+      if (begins) now_ = absl::FromUnixMicros(rows.Number(i, 1));
+      if (rows.Number(i, 2) == kVersion) continue;
+      error_ = absl::FailedPreconditionError(absl::StrCat(
+          "the tables in the schema ", sql_.schema, " have the version ",
+          rows.Number(i, 2), ", and this library the version ", kVersion));
+      return;
     }
     if (n > 0) {
       const auto r = static_cast<size_t>(n - 1);
@@ -551,11 +616,16 @@ void PostgresDatabase::Tables::Fetch(
                  : key.substr(std::min(key.size(), ranges[r].rest))));
       }
     }
-    found.emplace(std::move(key), std::move(value));
+    Known& known = found[std::move(key)];
+    known.value = std::move(value);
+    known.place = rows.Bytes(i, 3);
   }
-  for (auto& [key, value] : found) {
-    Known& known = entries_[key];
-    if (!known.dirty) known.value = std::move(value);
+  for (auto& [key, seen] : found) {
+    const auto [known, is_new] = entries_.try_emplace(key, seen);
+    if (is_new) continue;
+    known->second.place = std::move(seen.place);
+    known->second.unseen = false;
+    if (!known->second.dirty) known->second.value = std::move(seen.value);
   }
   for (size_t r = 0; r < ranges.size(); ++r) {
     const bool all_known = counts[r] < mosts[r];
@@ -641,28 +711,76 @@ absl::Status PostgresDatabase::Tables::CheckSettings(EngineSettings* settings) {
   return absl::OkStatus();
 }
 
+void PostgresDatabase::Tables::RaiseFronts() {
+  for (const auto& [first, until] : known_ranges_) {
+    if (first.size() != 1) continue;
+    // The first entry, or if there is none in the range, the end of it.
+    std::string front = until;
+    for (auto it = entries_.lower_bound(first);
+         it != entries_.end() && it->first < until; ++it) {
+      if (!it->second.value) continue;
+      front = it->first;
+      break;
+    }
+    const auto [known, is_new] = fronts_.try_emplace(first, front);
+    if (!is_new && known->second == front) continue;
+    known->second = front;
+    writes_front_ = true;
+  }
+}
+
+void PostgresDatabase::Tables::WriteEntries(
+    std::vector<Statement>* statements) {
+  std::vector<std::string> changed, new_values, removed, removed_keys, added,
+      values;
+  for (const auto& [key, known] : entries_) {
+    if (!known.dirty) continue;
+    if (known.unseen) removed_keys.push_back(key);
+    if (known.value && !known.place.empty()) {
+      changed.push_back(known.place);
+      new_values.push_back(*known.value);
+    } else if (known.value) {
+      added.push_back(key);
+      values.push_back(*known.value);
+    } else if (!known.place.empty()) {
+      removed.push_back(known.place);
+    }
+  }
+  if (!removed_keys.empty()) {
+    statements->push_back(
+        {sql_.remove_keys,
+         {Value::Number(queue_), Value::BytesArray(removed_keys)}});
+  }
+  if (!removed.empty()) {
+    statements->push_back({sql_.remove, {Value::Places(removed)}});
+  }
+  if (!changed.empty()) {
+    statements->push_back(
+        {sql_.update, {Value::Places(changed), Value::BytesArray(new_values)}});
+  }
+  if (!added.empty()) {
+    statements->push_back({sql_.insert,
+                           {Value::Number(queue_), Value::BytesArray(added),
+                            Value::BytesArray(values)}});
+  }
+  RaiseFronts();
+  if (!writes_front_) return;
+  std::vector<std::string> prefixes, keys;
+  for (const auto& [prefix, key] : fronts_) {
+    prefixes.push_back(prefix);
+    keys.push_back(key);
+  }
+  const bool is_new = front_place_.empty();
+  statements->push_back(
+      {is_new ? sql_.add_front : sql_.update_front,
+       {is_new ? Value::Number(queue_) : Value::Places({front_place_}),
+        Value::BytesArray(prefixes), Value::BytesArray(keys)}});
+}
+
 absl::Status PostgresDatabase::Tables::Commit() {
   if (!error_.ok()) return error_;
   std::vector<Statement> statements;
-  std::vector<std::string> put, values, removed;
-  for (const auto& [key, known] : entries_) {
-    if (!known.dirty) continue;
-    if (known.value) {
-      put.push_back(key);
-      values.push_back(*known.value);
-    } else {
-      removed.push_back(key);
-    }
-  }
-  if (!removed.empty()) {
-    statements.push_back(
-        {sql_.remove, {Value::Number(queue_), Value::BytesArray(removed)}});
-  }
-  if (!put.empty()) {
-    statements.push_back({sql_.put,
-                          {Value::Number(queue_), Value::BytesArray(put),
-                           Value::BytesArray(values)}});
-  }
+  if (call_.writes && has_begun_) WriteEntries(&statements);
   for (Statement& it : later_) statements.push_back(std::move(it));
   if (!receivers_.empty()) {
     statements.push_back(

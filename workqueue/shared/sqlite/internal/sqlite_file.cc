@@ -81,7 +81,7 @@ constexpr const char* kQueries[] = {
     "SELECT id FROM listener WHERE queue = ?1",
     "INSERT INTO message (listener, body) VALUES (?1, ?2)",
     "SELECT id, body FROM message WHERE listener = ?1 AND id > ?2 ORDER BY id",
-    "DELETE FROM message WHERE listener = ?1 AND id <= ?2",
+    "DELETE FROM message WHERE listener = ?1 AND id > ?2 AND id <= ?3",
 };
 
 absl::Time Now() { return Clock::GetRealClock()->TimeNow(); }
@@ -489,7 +489,7 @@ class SqliteFile::Tables final : public EngineTables {
 
   void RemoveListener(int64_t listener) override {
     Row(&file_, kRemoveListener).Bind(listener).Step();
-    RemoveMessages(listener, std::numeric_limits<int64_t>::max());
+    RemoveMessages(listener, 0, std::numeric_limits<int64_t>::max());
   }
 
   std::vector<int64_t> ListenersOf(int64_t queue) override {
@@ -525,8 +525,8 @@ class SqliteFile::Tables final : public EngineTables {
     return messages;
   }
 
-  void RemoveMessages(int64_t listener, int64_t until) override {
-    Row(&file_, kRemoveMessages).Bind(listener).Bind(until).Step();
+  void RemoveMessages(int64_t listener, int64_t after, int64_t until) override {
+    Row(&file_, kRemoveMessages).Bind(listener).Bind(after).Bind(until).Step();
   }
 
   void Notify() override { file_.has_messages_ = true; }
