@@ -24,7 +24,7 @@ constexpr int64_t kNever = Operation::kNever;
 // Returns the kind of what cannot have happened, or '-'.
 char Broken(const History& history) {
   const auto violation = CheckHistory(history);
-  return violation ? violation->operation.kind : '-';
+  return violation ? char{violation->operation.kind} : '-';
 }
 
 // The sequential queue, in the words of docs/shared-queue.md.
