@@ -224,20 +224,21 @@ TEST_P(LeaderElectorTest, ALeaderWithoutAServerGivesUpAndAnotherTakesOver) {
 }
 
 TEST_P(LeaderElectorServerTest, ALeaderGivesUpWhileTheServerDoesNotAnswer) {
-  LeaderElectorOptions options = Options("a");
-  // An attempt takes as long in real time.
-  options.retry_period = absl::Milliseconds(20);
-  options.renew_deadline = absl::Milliseconds(100);
-  options.lease_duration = absl::Milliseconds(150);
-  const auto a = Start(options);
-  options = Options("b");
-  options.retry_period = absl::Milliseconds(20);
-  options.renew_deadline = absl::Milliseconds(100);
-  options.lease_duration = absl::Milliseconds(150);
-  const auto b = Start(options);
+  constexpr absl::Duration kPeriod = absl::Milliseconds(200);
+  const auto start = [&](const char* name) {
+    LeaderElectorOptions options = Options(name);
+    // An attempt takes as long in real time. A server that is not paused must
+    // answer in it, however busy the machine is.
+    options.retry_period = kPeriod;
+    options.renew_deadline = 5 * kPeriod;
+    options.lease_duration = 7.5 * kPeriod;
+    return Start(std::move(options));
+  };
+  const auto a = start("a");
+  const auto b = start("b");
   EXPECT_TRUE(a->IsLeader());
   server()->Pause();
-  Pass(absl::Milliseconds(100) - kTick, absl::Milliseconds(10));
+  Pass(5 * kPeriod - kTick, kPeriod / 2);
   EXPECT_TRUE(a->IsLeader());
   clock_.Step(kTick);
   EXPECT_FALSE(a->IsLeader());
@@ -245,9 +246,7 @@ TEST_P(LeaderElectorServerTest, ALeaderGivesUpWhileTheServerDoesNotAnswer) {
   server()->Resume();
   // Either leads now: what the server had received while it paused may have
   // renewed the lease.
-  while (!a->IsLeader() && !b->IsLeader()) {
-    Pass(absl::Milliseconds(10), absl::Milliseconds(10));
-  }
+  while (!a->IsLeader() && !b->IsLeader()) Pass(kPeriod / 2, kPeriod / 2);
   EXPECT_NE(a->IsLeader(), b->IsLeader());
 }
 
