@@ -12,8 +12,10 @@ required_conan_version = ">=2.0"
 PARTS = {
     "inspect": ["civetweb/[>=1.15 <2]", "nlohmann_json/[>=3.11.2 <4]"],
     "opentelemetry": ["opentelemetry-cpp/[>=1.28 <2]"],
+    "postgres": ["libpq/[>=14 <19]"],
     "prometheus": ["prometheus-cpp/[>=1.0 <2]"],
     "shared_queue": ["hiredis/[>=0.14.1 <2]"],
+    "sqlite": ["sqlite3/[>=3.40 <4]"],
     "tls": ["openssl/[>=3 <4]"],
 }
 
@@ -41,8 +43,10 @@ class WorkqueueConan(ConanFile):
 
     def validate(self):
         check_min_cppstd(self, 17)
-        if self.options.tls and not self.options.shared_queue:
-            raise ConanInvalidConfiguration("tls is True, and shared_queue, which has it, is False")
+        for part in ("postgres", "sqlite", "tls"):
+            if self.options.get_safe(part) and not self.options.shared_queue:
+                raise ConanInvalidConfiguration(
+                    f"{part} is True, and shared_queue, which it needs, is False")
 
     def source(self):
         get(self, **self.conan_data["sources"][self.version], strip_root=True)
@@ -74,7 +78,7 @@ class WorkqueueConan(ConanFile):
             self.cpp_info.libs = [
                 "workqueue_leader_election", "workqueue_shared_testing", "workqueue_shared",
                 "workqueue_redis", *self.cpp_info.libs]
-        for part in ("opentelemetry", "prometheus", "inspect"):
+        for part in ("postgres", "sqlite", "opentelemetry", "prometheus", "inspect"):
             if self.options.get_safe(part):
                 self.cpp_info.libs.insert(0, "workqueue_" + part)
         if self.settings.os in ("Linux", "FreeBSD"):

@@ -14,8 +14,10 @@ vcpkg_check_features(OUT_FEATURE_OPTIONS FEATURE_OPTIONS
     FEATURES
         inspect       WORKQUEUE_WITH_INSPECT
         opentelemetry WORKQUEUE_WITH_OPENTELEMETRY
+        postgres      WORKQUEUE_WITH_POSTGRES
         prometheus    WORKQUEUE_WITH_PROMETHEUS
         shared        WORKQUEUE_WITH_SHARED
+        sqlite        WORKQUEUE_WITH_SQLITE
         tls           WORKQUEUE_WITH_TLS
 )
 vcpkg_cmake_configure(
