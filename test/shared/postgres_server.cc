@@ -152,8 +152,9 @@ void PostgresServer::StartAgain() {
   const std::string& folder = folder_.path();
   std::vector<std::string> arguments = {programs_ + "postgres", "-D",
                                         folder + "/db", "-k", folder};
-  for (const char* it : {"listen_addresses=", "max_connections=200",
-                         "max_wal_size=32MB", "shared_buffers=32MB"}) {
+  for (const char* it :
+       {"listen_addresses=", "max_connections=200", "max_wal_size=32MB",
+        "shared_buffers=32MB", "dynamic_shared_memory_type=mmap"}) {
     arguments.insert(arguments.end(), {"-c", it});
   }
   for (const std::string& it : settings_) {
