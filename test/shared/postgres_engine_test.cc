@@ -13,10 +13,8 @@
 #include "workqueue/shared/postgres/postgres_engine.h"
 
 #include <libpq-fe.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/types.h>
-#include <sys/wait.h>
 
 #include <algorithm>
 #include <atomic>
@@ -33,19 +31,16 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "test/shared/kill_checks.h"
-#include "test/shared/kill_record.h"
+#include "test/shared/kill_run.h"
 #include "test/shared/kill_worker.h"
 #include "test/shared/new_shared_queue.h"
 #include "test/shared/postgres_server.h"
-#include "test/shared/temporary_folder.h"
 #include "workqueue/leader_election/leader_elector.h"
 #include "workqueue/shared/shared_queue.h"
 #include "workqueue/shared/shared_queue_options.h"
@@ -458,81 +453,33 @@ TEST_F(PostgresServerTest, APoolerIsToldOf) {
 
 // The processes that are killed.
 
-struct Flags {
-  int kills = 100;
-  uint32_t seed = std::random_device()();
-};
-Flags& TheFlags() {
-  static Flags flags;
-  return flags;
-}
-
 class PostgresKillTest : public PostgresServerTest {
  protected:
-  static constexpr absl::Duration kLease = absl::Milliseconds(300);
+  PostgresKillTest() { RegisterPostgres(); }
 
-  ~PostgresKillTest() override {
-    for (pid_t pid : workers_) Kill(pid);
-  }
-
-  pid_t Start(bool adds) {
+  KillWorker NewWorker(const std::string& address) const {
     KillWorker worker;
-    worker.socket = address_of_workers_;
+    worker.socket = address;
     worker.queue = name_;
-    worker.records = RecordsOf(processes_++);
-    worker.lease = kLease;
-    worker.seed = TheFlags().seed + 100 * static_cast<uint32_t>(processes_);
-    worker.adds = adds;
-    return worker.Start();
-  }
-
-  std::string RecordsOf(int process) const {
-    return absl::StrCat(folder_.path(), "/records-", process);
-  }
-
-  static void Kill(pid_t pid) {
-    if (pid <= 0) return;
-    kill(pid, SIGKILL);
-    waitpid(pid, nullptr, 0);
-  }
-
-  // Waits until new processes have emptied the queue.
-  void Drain(Queue& queue) {
-    const absl::Time deadline = absl::Now() + absl::Seconds(60);
-    while (true) {
-      absl::SleepFor(absl::Milliseconds(20));
-      const auto count = queue.Count();
-      ASSERT_TRUE(count.ok()) << count.status();
-      if (count->queued + count->processing + count->waiting == 0) return;
-      ASSERT_LT(absl::Now(), deadline)
-          << "the queue is stuck: " << count->queued << " queued, "
-          << count->processing << " processing, " << count->waiting
-          << " waiting";
-    }
+    worker.lease = absl::Milliseconds(300);
+    return worker;
   }
 
   // Kills processes that use the queue, and does other harm, so many times.
   KillReport Disturb(const std::string& address, int kills) {
-    const Flags& flags = TheFlags();
-    std::cout << "--seed=" << flags.seed << std::endl;
-    std::mt19937 random(flags.seed);
-    const auto below = [&](int n) { return static_cast<int>(random() % n); };
+    KillRun run(NewWorker(address));
     int crashes = 0, cuts = 0;
     const auto crash = [&] {
       server_->Crash();
-      absl::SleepFor(absl::Milliseconds(below(300)));
+      absl::SleepFor(absl::Milliseconds(run.Below(300)));
       server_->StartAgain();
       ++crashes;
     };
-    address_of_workers_ = address;
-    for (int i = 0; i < 4; ++i) workers_.push_back(Start(/*adds=*/true));
-    for (int i = 0; i < kills; ++i) {
-      absl::SleepFor(absl::Milliseconds(below(100)));
-      pid_t& worker = workers_[static_cast<size_t>(below(4))];
-      switch (below(16)) {
+    run.Disturb(kills, [&] {
+      switch (run.Below(16)) {
         case 0:
           crash();
-          continue;
+          return true;
         case 1:
         case 2:
           Connection(server_->address())
@@ -540,52 +487,22 @@ class PostgresKillTest : public PostgresServerTest {
                   " usename IS NOT NULL AND random() < 0.3 AND pid <>"
                   " pg_backend_pid()");
           ++cuts;
-          continue;
-        case 3:
-        case 4:
-        case 5:
-          kill(worker, SIGSTOP);
-          absl::SleepFor(kLease * below(300) / 100);
-          kill(worker, SIGCONT);
-          continue;
+          return true;
         default:
-          Kill(worker);
-          worker = Start(/*adds=*/true);
+          return false;
       }
-    }
+    });
     absl::SleepFor(absl::Seconds(1));
     crash();
-    for (pid_t& worker : workers_) {
-      Kill(worker);
-      worker = Start(/*adds=*/false);
-    }
-    {
-      const auto engine = NewEngine(*server_);
-      auto options = Options(*engine);
-      options.lease = kLease;
-      options.retry_schedule = KillWorker().Options().retry_schedule;
-      Drain(**Queue::Create(options));
-    }
-    for (pid_t worker : workers_) Kill(worker);
-    workers_.clear();
-    std::vector<KillRecord> records;
-    for (int i = 0; i < processes_; ++i) {
-      ReadKillRecords(RecordsOf(i), i, &records);
-    }
-    KillReport report = CheckKillRecords(records, kLease);
     std::cout << crashes << " crashes of the server, connections cut " << cuts
-              << " times; " << report.Summary() << "\n";
-    return report;
+              << " times; ";
+    return run.Finish();
   }
-
-  const TemporaryFolder folder_;
-  std::string address_of_workers_ = server_->address();
-  std::vector<pid_t> workers_;
-  int processes_ = 0;
 };
 
 TEST_F(PostgresKillTest, KeepsItsPromises) {
-  const KillReport report = Disturb(server_->address(), TheFlags().kills);
+  const KillReport report =
+      Disturb(server_->address(), KillRun::TheFlags().kills);
   EXPECT_TRUE(report.violations.empty()) << report.Violations();
   EXPECT_GT(report.done, 0);
 }
@@ -616,19 +533,12 @@ TEST_F(PostgresKillTest, ADeadProcessIsPushedNothing) {
   auto options = Options(*engine);
   options.lease = absl::Hours(1);
   const auto queue = *Queue::Create(options);
-  const pid_t waits = Start(/*adds=*/false);
-  const auto waiting = [&] {
-    size_t workers = 0;
-    SnapshotOptions<std::string> details;
-    details.details = true;
-    const auto snapshot = queue->TakeSnapshotWith(details);
-    for (const auto& it : snapshot->clients) workers += it.waiting_workers;
-    return workers;
-  };
-  while (waiting() == 0) {
+  KillRun run(NewWorker(server_->address()));
+  const pid_t waits = run.Start(/*adds=*/false);
+  while (WaitingWorkers(*queue) == 0) {
   }
-  Kill(waits);
-  EXPECT_GT(waiting(), 0u) << "nobody has told the engine";
+  KillRun::Kill(waits);
+  EXPECT_GT(WaitingWorkers(*queue), 0u) << "nobody has told the engine";
   // The server notices soon that the process has gone.
   Connection own(server_->address());
   while (own.Do("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND"
@@ -774,7 +684,7 @@ int main(int argc, char** argv) {
   }
   testing::InitGoogleTest(&argc, argv);
   for (int i = 1; i < argc; ++i) {
-    absl::string_view argument = argv[i];
+    const absl::string_view argument = argv[i];
     if (argument == "--measure") {
       workqueue::postgres_engine_test::Measure();
       return 0;
@@ -784,13 +694,7 @@ int main(int argc, char** argv) {
           workqueue::PostgresServerOfThisProgram().address());
       return 0;
     }
-    auto& flags = workqueue::postgres_engine_test::TheFlags();
-    if (absl::ConsumePrefix(&argument, "--kills=")
-            ? absl::SimpleAtoi(argument, &flags.kills)
-            : absl::ConsumePrefix(&argument, "--seed=") &&
-                  absl::SimpleAtoi(argument, &flags.seed)) {
-      continue;
-    }
+    if (workqueue::KillRun::TakeFlag(argument)) continue;
     std::cerr << argv[i] << ": none of --kills=9, --seed=1, --measure\n";
     return 2;
   }

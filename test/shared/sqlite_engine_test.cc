@@ -11,12 +11,10 @@
 
 #include "workqueue/shared/sqlite/sqlite_engine.h"
 
-#include <signal.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/types.h>
-#include <sys/wait.h>
 
 #include <algorithm>
 #include <atomic>
@@ -27,7 +25,6 @@
 #include <future>  // NOLINT(build/c++11)
 #include <iostream>
 #include <memory>
-#include <random>
 #include <set>
 #include <string>
 #include <system_error>  // NOLINT(build/c++11)
@@ -36,15 +33,13 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "test/shared/kill_checks.h"
-#include "test/shared/kill_record.h"
+#include "test/shared/kill_run.h"
 #include "test/shared/kill_worker.h"
 #include "test/shared/redis_server.h"
 #include "test/shared/temporary_folder.h"
@@ -355,131 +350,24 @@ TEST_F(SqliteEngineTest, ACallOfAnElectorThatWaitsIsInterrupted) {
 
 // The processes that are killed.
 
-struct Flags {
-  int kills = 100;
-  uint32_t seed = std::random_device()();
-};
-Flags& TheFlags() {
-  static Flags flags;
-  return flags;
-}
-
 class SqliteKillTest : public SqliteEngineTest {
  protected:
-  static constexpr absl::Duration kLease = absl::Milliseconds(300);
-  static constexpr char kQueue[] = "killed";
-
-  ~SqliteKillTest() override {
-    for (pid_t pid : workers_) Kill(pid);
-  }
+  SqliteKillTest() { RegisterSqlite(); }
 
   KillWorker NewWorker() const {
     KillWorker worker;
     worker.socket = absl::StrCat("sqlite:", path_);
-    worker.queue = kQueue;
-    worker.lease = kLease;
+    worker.queue = "killed";
+    worker.lease = absl::Milliseconds(300);
     return worker;
   }
 
-  pid_t Start(bool adds) {
-    KillWorker worker = NewWorker();
-    worker.records = RecordsOf(processes_++);
-    worker.seed = TheFlags().seed + 100 * static_cast<uint32_t>(processes_);
-    worker.adds = adds;
-    return worker.Start();
-  }
-
-  std::string RecordsOf(int process) const {
-    return absl::StrCat(folder_.path(), "/records-", process);
-  }
-
-  static void Kill(pid_t pid) {
-    if (pid <= 0) return;
-    kill(pid, SIGKILL);
-    waitpid(pid, nullptr, 0);
-  }
-
-  static std::string DescribeRest(Queue& queue) {
-    SnapshotOptions<std::string> details;
-    details.details = true;
-    const auto snapshot = queue.TakeSnapshotWith(details);
-    if (!snapshot.ok()) return snapshot.status().ToString();
-    std::string rest = absl::StrCat(snapshot->num_queued, " queued, ",
-                                    snapshot->num_processing, " processing, ",
-                                    snapshot->num_waiting, " waiting;");
-    for (const auto& it : snapshot->queued) {
-      absl::StrAppend(&rest, " queued ", it.item);
-    }
-    for (const auto& it : snapshot->processing) {
-      absl::StrAppend(&rest, " processing ", it.item, " by ", it.holder);
-    }
-    for (const auto& it : snapshot->waiting) {
-      absl::StrAppend(&rest, " waiting ", it.item);
-    }
-    for (const auto& it : snapshot->clients) {
-      absl::StrAppend(&rest, "; ", it.name, " waits with ", it.waiting_workers);
-    }
-    return rest;
-  }
-
-  // Waits until new processes have emptied the queue.
-  void Drain(Queue& queue) {
-    const absl::Time deadline = absl::Now() + absl::Seconds(60);
-    while (true) {
-      absl::SleepFor(absl::Milliseconds(20));
-      const auto count = queue.Count();
-      ASSERT_TRUE(count.ok()) << count.status();
-      if (count->queued + count->processing + count->waiting == 0) return;
-      for (pid_t& worker : workers_) {
-        int status = 0;
-        if (waitpid(worker, &status, WNOHANG) != worker) continue;
-        worker = -1;
-        ADD_FAILURE() << "a process ended on its own: " << status;
-      }
-      ASSERT_LT(absl::Now(), deadline)
-          << "the queue is stuck: " << DescribeRest(queue);
-    }
-  }
-
-  std::vector<pid_t> workers_;
-  int processes_ = 0;
+  KillRun run_{NewWorker()};
 };
 
 TEST_F(SqliteKillTest, KeepsItsPromises) {
-  const Flags& flags = TheFlags();
-  std::cout << "--seed=" << flags.seed << std::endl;
-  std::mt19937 random(flags.seed);
-  const auto below = [&](int n) { return static_cast<int>(random() % n); };
-  for (int i = 0; i < 4; ++i) workers_.push_back(Start(/*adds=*/true));
-  for (int i = 0; i < flags.kills; ++i) {
-    absl::SleepFor(absl::Milliseconds(below(100)));
-    pid_t& worker = workers_[static_cast<size_t>(below(4))];
-    ASSERT_GT(worker, 0);
-    if (below(4) == 0) {
-      kill(worker, SIGSTOP);
-      absl::SleepFor(kLease * below(300) / 100);
-      kill(worker, SIGCONT);
-      continue;
-    }
-    Kill(worker);
-    worker = Start(/*adds=*/true);
-  }
-  for (pid_t& worker : workers_) {
-    Kill(worker);
-    worker = Start(/*adds=*/false);
-  }
-  {
-    RegisterSqlite();
-    Drain(**Queue::Create(NewWorker().Options()));
-  }
-  for (pid_t worker : workers_) Kill(worker);
-  workers_.clear();
-  std::vector<KillRecord> records;
-  for (int i = 0; i < processes_; ++i) {
-    ReadKillRecords(RecordsOf(i), i, &records);
-  }
-  const KillReport report = CheckKillRecords(records, kLease);
-  std::cout << report.Summary() << "\n";
+  run_.Disturb(KillRun::TheFlags().kills, [] { return false; });
+  const KillReport report = run_.Finish();
   EXPECT_TRUE(report.violations.empty()) << report.Violations();
   EXPECT_GT(report.done, 0);
 }
@@ -488,24 +376,14 @@ TEST_F(SqliteKillTest, KeepsItsPromises) {
 TEST_F(SqliteKillTest, ADeadProcessIsPushedNothing) {
   const auto engine = NewEngine();
   auto options = Options(*engine);
-  options.name = kQueue;
+  options.name = NewWorker().queue;
   options.lease = absl::Hours(1);
   const auto queue = *Queue::Create(options);
-  const pid_t waits = Start(/*adds=*/false);
-  const auto waiting = [&] {
-    size_t workers = 0;
-    SnapshotOptions<std::string> details;
-    details.details = true;
-    const auto snapshot = queue->TakeSnapshotWith(details);
-    for (const auto& it : snapshot->clients) {
-      workers += it.waiting_workers;
-    }
-    return workers;
-  };
-  while (waiting() == 0) {
+  const pid_t waits = run_.Start(/*adds=*/false);
+  while (WaitingWorkers(*queue) == 0) {
   }
-  Kill(waits);
-  EXPECT_GT(waiting(), 0u) << "nobody has told the engine";
+  KillRun::Kill(waits);
+  EXPECT_GT(WaitingWorkers(*queue), 0u) << "nobody has told the engine";
   ASSERT_TRUE(Add(*queue, "x").ok());
   EXPECT_EQ(**queue->TryAcquire(), "x");
 }
@@ -633,18 +511,12 @@ int main(int argc, char** argv) {
   }
   testing::InitGoogleTest(&argc, argv);
   for (int i = 1; i < argc; ++i) {
-    absl::string_view argument = argv[i];
+    const absl::string_view argument = argv[i];
     if (argument == "--measure") {
       workqueue::sqlite_engine_test::Measure();
       return 0;
     }
-    auto& flags = workqueue::sqlite_engine_test::TheFlags();
-    if (absl::ConsumePrefix(&argument, "--kills=")
-            ? absl::SimpleAtoi(argument, &flags.kills)
-            : absl::ConsumePrefix(&argument, "--seed=") &&
-                  absl::SimpleAtoi(argument, &flags.seed)) {
-      continue;
-    }
+    if (workqueue::KillRun::TakeFlag(argument)) continue;
     std::cerr << argv[i] << ": none of --kills=9, --seed=1, --measure\n";
     return 2;
   }
