@@ -142,6 +142,10 @@ class OutputTest(unittest.TestCase):
         self.assertTrue(all(0 < float(e.get("cx")) < width for e in marks))
         self.assertIn(GROUP.title, [e.text for e in chart.iter()])
 
+    def test_each_peer_of_a_group_has_a_color(self):
+        for group in compare.GROUPS:
+            self.assertLessEqual(len(group.peers), len(compare.Chart.COLORS))
+
     def test_right_of_one_is_better(self):
         def x(theirs):
             f = figures(("queue", "a\t100\tns\n"),

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <optional>
 #include <random>
 #include <string>
@@ -90,7 +92,7 @@ void EngineHistory::Look(Engine& engine, const std::string& item) {
   EngineSnapshotRequest request;
   request.now = now_;
   request.item = item;
-  const int64_t begin = ++moments_;
+  const Moment begin = Now();
   const auto snapshot =
       engine.TakeSnapshot(request, absl::Now() + absl::Seconds(30));
   if (!snapshot.ok() || !snapshot->queued.empty() ||
@@ -98,46 +100,50 @@ void EngineHistory::Look(Engine& engine, const std::string& item) {
     return;
   }
   MutexLock lock(&mu_);
-  if (is_cut_) return;
-  histories_[item].push_back({QueueOperation::kIsGone, begin, ++moments_});
+  if (!is_cut_) calls_.push_back({begin, Now(), {}, EngineReply(), item});
 }
 
 std::optional<EngineReply> EngineHistory::Send(Engine& engine,
                                                EngineRequest& request) {
   ReaderMutexLock time_lock(&time_mu_);
   request.now = now_;
-  const int64_t begin = ++moments_;
+  const Moment begin = Now();
   absl::StatusOr<EngineReply> reply = absl::UnknownError("");
   for (int i = 0; i < kMostTries && absl::IsUnknown(reply.status()); ++i) {
     reply = engine.Apply(request, absl::Now() + absl::Seconds(30));
   }
   MutexLock lock(&mu_);
-  const bool is_known = reply.ok() && !is_cut_;
+  std::optional<EngineReply> known;
+  if (reply.ok() && !is_cut_) known = *std::move(reply);
   // What has failed has changed nothing.
-  if (is_known || is_cut_ || absl::IsUnknown(reply.status())) {
-    Note(request, begin, is_known ? &*reply : nullptr);
+  if (known || is_cut_ || absl::IsUnknown(reply.status())) {
+    calls_.push_back({begin, known ? Now() : Moment(), request, known, ""});
   }
-  if (!is_known) return std::nullopt;
-  return *std::move(reply);
+  return known;
 }
 
-void EngineHistory::Note(const EngineRequest& request, int64_t begin,
-                         const EngineReply* reply) {
+void EngineHistory::Note(
+    const Call& call, std::map<std::string, std::vector<QueueOperation>>* items,
+    std::map<int64_t, Lease>* leases) {
   using Operation = QueueOperation;
-  const int64_t end = reply == nullptr ? Operation::kNever : ++moments_;
-  for (size_t i = 0; i < request.operations.size(); ++i) {
-    const EngineOperation& it = request.operations[i];
-    std::vector<Operation>& history = histories_[it.item];
+  const int64_t begin = call.begin.number;
+  const int64_t end = call.end.number;
+  if (!call.gone.empty()) {
+    (*items)[call.gone].push_back({Operation::kIsGone, begin, end});
+  }
+  for (size_t i = 0; i < call.request.operations.size(); ++i) {
+    const EngineOperation& it = call.request.operations[i];
+    std::vector<Operation>& history = (*items)[it.item];
     if (it.code == EngineOperation::kAdd) {
       history.push_back({Operation::kAdd, begin, end});
     } else if (it.code == EngineOperation::kAddAfter) {
       history.push_back({Operation::kAddLater, begin, end});
-    } else if (reply != nullptr && reply->results[i] == internal::kFalse) {
+    } else if (call.reply && call.reply->results[i] == internal::kFalse) {
       // It has changed nothing.
     } else if (it.code == EngineOperation::kRenew) {
-      if (reply == nullptr) continue;
-      Lease& lease = leases_.at(it.x);
-      lease.now = std::max(lease.now, *request.now);
+      if (!call.reply) continue;
+      Lease& lease = leases->at(it.x);
+      lease.now = std::max(lease.now, *call.request.now);
       lease.alive_at = std::max(lease.alive_at, begin);
     } else {
       history.push_back({it.code == EngineOperation::kDone
@@ -146,21 +152,21 @@ void EngineHistory::Note(const EngineRequest& request, int64_t begin,
                          begin, end, it.x});
     }
   }
-  for (uint32_t i = 0; i < kItems && reply == nullptr && request.take > 0;
+  for (uint32_t i = 0; i < kItems && !call.reply && call.request.take > 0;
        ++i) {
-    histories_[NameOf(i)].push_back({Operation::kHandOut, begin});
+    (*items)[NameOf(i)].push_back({Operation::kHandOut, begin});
   }
-  if (reply == nullptr) return;
-  for (const HandedOut& it : reply->items) {
-    histories_[it.item].push_back({Operation::kHandOut, begin, end, it.token});
-    leases_[it.token] = {it.item, *request.now};
+  if (!call.reply) return;
+  for (const HandedOut& it : call.reply->items) {
+    (*items)[it.item].push_back({Operation::kHandOut, begin, end, it.token});
+    (*leases)[it.token] = {it.item, *call.request.now};
   }
 }
 
 void EngineHistory::PassTime(int64_t ticks) {
   MutexLock lock(&time_mu_);
   now_ += ticks;
-  times_.emplace_back(now_, ++moments_);
+  times_.emplace_back(now_, Now());
 }
 
 void EngineHistory::Cut() {
@@ -173,11 +179,47 @@ void EngineHistory::Resume() {
   is_cut_ = false;
 }
 
+std::unique_ptr<EngineHistory> EngineHistory::Until(int64_t end, Place place) {
+  auto result = std::make_unique<EngineHistory>(std::move(place));
+  ReaderMutexLock time_lock(&time_mu_);
+  MutexLock lock(&mu_);
+  MutexLock its_time_lock(&result->time_mu_);
+  MutexLock its_lock(&result->mu_);
+  // All that is known was before the other log.
+  result->moments_ = moments_.load();
+  for (const auto& [now, moment] : times_) {
+    if (moment.place > end) continue;
+    result->times_.push_back({now, {moment.number, 0}});
+    result->now_ = now;
+  }
+  for (Call call : calls_) {
+    const bool is_known = call.end.place <= end;
+    if (call.begin.place > end || (!is_known && !call.gone.empty())) continue;
+    call.begin.place = call.end.place = 0;
+    if (!is_known) {
+      call.end = Moment();
+      call.reply.reset();
+    }
+    result->calls_.push_back(std::move(call));
+  }
+  return result;
+}
+
 std::string EngineHistory::Drain(Engine& engine) {
   EngineRequest request;
   request.client = request.client_name = "drain";
   request.lease = 100 * kLease;
   std::optional<EngineReply> reply;
+  int64_t last_token = 0;
+  {
+    MutexLock lock(&mu_);
+    for (const Call& call : calls_) {
+      if (!call.reply) continue;
+      for (const HandedOut& it : call.reply->items) {
+        last_token = std::max(last_token, it.token);
+      }
+    }
+  }
   do {
     PassTime(kLease);
     ++request.number;
@@ -191,22 +233,31 @@ std::string EngineHistory::Drain(Engine& engine) {
     }
     reply = Send(engine, request);
     if (!reply || request.number > 1000) return "the queue is stuck";
+    for (const HandedOut& it : reply->items) {
+      if (it.token <= last_token) {
+        return absl::StrCat("the token ", it.token, " came after ", last_token);
+      }
+      last_token = it.token;
+    }
   } while (reply->ready + reply->waiting + reply->processing > 0);
 
   const int64_t end = ++moments_;
   ReaderMutexLock time_lock(&time_mu_);
   MutexLock lock(&mu_);
-  for (const auto& [token, lease] : leases_) {
+  std::map<std::string, std::vector<QueueOperation>> histories;
+  std::map<int64_t, Lease> leases;
+  for (const Call& call : calls_) Note(call, &histories, &leases);
+  for (const auto& [token, lease] : leases) {
     const int64_t expiry = lease.now + kLease;
     for (const auto& [now, moment] : times_) {
       if (now < expiry) continue;
-      histories_[lease.item].push_back({QueueOperation::kExpiry,
-                                        std::max(moment, lease.alive_at),
-                                        QueueOperation::kNever, token});
+      histories[lease.item].push_back({QueueOperation::kExpiry,
+                                       std::max(moment.number, lease.alive_at),
+                                       QueueOperation::kNever, token});
       break;
     }
   }
-  for (auto& [item, history] : histories_) {
+  for (auto& [item, history] : histories) {
     history.push_back({QueueOperation::kIsGone, end, end});
     if (const auto found = CheckHistory(history)) {
       return absl::StrCat(item, ":", found->text);

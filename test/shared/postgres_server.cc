@@ -7,14 +7,18 @@
 #include <libpq-fe.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdlib>
 #include <filesystem>  // NOLINT(build/c++17)
 #include <fstream>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <system_error>  // NOLINT(build/c++11)
@@ -38,7 +42,8 @@ constexpr uid_t kNobody = 65534;
 
 // Starts a program as that user, in a process that ends with this thread. In a
 // sandbox that has only root, root gets another number.
-pid_t Spawn(std::vector<std::string> arguments, const std::string& folder) {
+pid_t Spawn(std::vector<std::string> arguments, const std::string& folder,
+            const std::vector<std::string>& environment = {}) {
   const bool is_root = geteuid() == 0;
   const bool is_alone = is_root && chown(folder.c_str(), kNobody, kNobody) != 0;
   if (is_alone) {
@@ -61,8 +66,18 @@ pid_t Spawn(std::vector<std::string> arguments, const std::string& folder) {
   const int log = open(output.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
   dup2(log, STDOUT_FILENO);
   dup2(log, STDERR_FILENO);
+  for (const std::string& it : environment) putenv(strdup(it.c_str()));
   execv(argv[0], argv.data());
   _exit(1);
+}
+
+// Makes all of `folder` that user's.
+void GiveAway(const std::string& folder) {
+  // In a sandbox that has only root, it is that user's already.
+  if (chown(folder.c_str(), kNobody, kNobody) != 0) return;
+  for (const auto& it : std::filesystem::recursive_directory_iterator(folder)) {
+    if (chown(it.path().c_str(), kNobody, kNobody) != 0) std::abort();
+  }
 }
 
 // The folder of the newest version's programs, or nothing.
@@ -82,7 +97,7 @@ std::string Programs() {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<PostgresServer>> PostgresServer::Start(
-    std::vector<std::string> settings) {
+    Options options) {
   std::string programs = Programs();
   if (programs.empty()) {
     return absl::NotFoundError(
@@ -90,18 +105,24 @@ absl::StatusOr<std::unique_ptr<PostgresServer>> PostgresServer::Start(
         "postgresql has it");
   }
   auto server = absl::WrapUnique(
-      new PostgresServer(std::move(programs), std::move(settings)));
-  const std::string& folder = server->folder_.path();
-  const pid_t init = Spawn(
-      {server->programs_ + "initdb", "-D", folder + "/db", "-U", "test", "-A",
-       "trust", "--no-sync", "-E", "UTF8", "--locale=C", "--wal-segsize=1"},
-      folder);
-  int status = 0;
-  waitpid(init, &status, 0);
-  if (status != 0) {
-    return absl::InternalError(absl::StrCat("initdb ended with ", status));
+      new PostgresServer(std::move(programs), std::move(options)));
+  if (server->options_.fill) {
+    server->options_.fill(server->database());
+    if (geteuid() == 0) GiveAway(server->database());
+  } else {
+    const pid_t init =
+        Spawn({server->programs_ + "initdb", "-D", server->database(), "-U",
+               "test", "-A", "trust", "--no-sync", "-E", "UTF8", "--locale=C",
+               "--wal-segsize=1"},
+              server->folder_.path());
+    int status = 0;
+    waitpid(init, &status, 0);
+    if (status != 0) {
+      return absl::InternalError(absl::StrCat("initdb ended with ", status));
+    }
   }
-  server->StartAgain();
+  const absl::Status started = server->Launch();
+  if (!started.ok()) return started;
   return server;
 }
 
@@ -110,8 +131,7 @@ PostgresServer::~PostgresServer() {
     kill(pooler_, SIGKILL);
     waitpid(pooler_, nullptr, 0);
   }
-  kill(pid_, SIGQUIT);
-  waitpid(pid_, nullptr, 0);
+  Crash();
 }
 
 std::string PostgresServer::address() const {
@@ -142,33 +162,53 @@ absl::StatusOr<std::string> PostgresServer::StartPooler() {
   return to;
 }
 
-void PostgresServer::Crash() {
-  // The server has a group of processes, each of which is a child of it.
-  kill(pid_, SIGQUIT);
+void PostgresServer::End(int signal) {
+  if (pid_ <= 0) return;
+  kill(pid_, signal);
   waitpid(pid_, nullptr, 0);
+  pid_ = -1;
 }
 
-void PostgresServer::StartAgain() {
+void PostgresServer::Stop() { End(SIGINT); }
+
+// The server has a group of processes, each of which is a child of it.
+void PostgresServer::Crash() { End(SIGQUIT); }
+
+absl::Status PostgresServer::Launch() {
   const std::string& folder = folder_.path();
   std::vector<std::string> arguments = {programs_ + "postgres", "-D",
-                                        folder + "/db", "-k", folder};
+                                        database(), "-k", folder};
   for (const char* it :
        {"listen_addresses=", "max_connections=200", "max_wal_size=32MB",
         "shared_buffers=32MB", "dynamic_shared_memory_type=mmap"}) {
     arguments.insert(arguments.end(), {"-c", it});
   }
-  for (const std::string& it : settings_) {
+  for (const std::string& it : options_.settings) {
     arguments.push_back("-c");
     arguments.push_back(it);
   }
-  pid_ = Spawn(std::move(arguments), folder);
+  pid_ = Spawn(std::move(arguments), folder, options_.environment);
   const absl::Time deadline = absl::Now() + absl::Seconds(60);
   while (PQping(address().c_str()) != PQPING_OK) {
+    if (waitpid(pid_, nullptr, WNOHANG) == pid_) {
+      pid_ = -1;
+      std::ifstream log(folder + "/log");
+      const std::string text(std::istreambuf_iterator<char>(log), {});
+      return absl::InternalError(absl::StrCat(
+          "the server ended: ",
+          text.substr(text.size() - std::min<size_t>(text.size(), 1000))));
+    }
     if (absl::Now() > deadline) {
-      DieOf(absl::DeadlineExceededError("the server does not start"));
+      return absl::DeadlineExceededError("the server does not start");
     }
     absl::SleepFor(absl::Milliseconds(10));
   }
+  return absl::OkStatus();
+}
+
+void PostgresServer::StartAgain() {
+  const absl::Status started = Launch();
+  if (!started.ok()) DieOf(started);
 }
 
 PostgresServer& PostgresServerOfThisProgram() {

@@ -6,11 +6,13 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "test/shared/temporary_folder.h"
 
@@ -23,17 +25,34 @@ namespace workqueue {
 // has started it.
 class PostgresServer {
  public:
-  // Makes a database, and starts the server with `settings`, for example
-  // "fsync=off". The newest installed version; as a user that is not root.
-  // Returns `absl::NotFoundError` if there is none.
-  static absl::StatusOr<std::unique_ptr<PostgresServer>> Start(
-      std::vector<std::string> settings = {});
+  struct Options {
+    // For example "fsync=off".
+    std::vector<std::string> settings;
+
+    // Further variables of the server's environment, as "NAME=value".
+    std::vector<std::string> environment;
+
+    // Puts what another server has left into a new folder of that name, in the
+    // place of an empty database.
+    std::function<void(const std::string& folder)> fill;
+  };
+
+  // Makes a database, and starts the server. The newest installed version; as a
+  // user that is not root. Returns `absl::NotFoundError` if there is none, and
+  // `absl::InternalError` with the end of its log if it does not start.
+  static absl::StatusOr<std::unique_ptr<PostgresServer>> Start(Options options);
+  static absl::StatusOr<std::unique_ptr<PostgresServer>> Start() {
+    return Start(Options());
+  }
   ~PostgresServer();
 
   PostgresServer(const PostgresServer&) = delete;
   PostgresServer& operator=(const PostgresServer&) = delete;
 
   std::string address() const;
+
+  // The folder of the database.
+  std::string database() const { return folder_.path() + "/db"; }
 
   // Starts pgbouncer, which gives each transaction a connection of its own, and
   // returns the address of that. Returns `absl::NotFoundError` if it is not
@@ -42,17 +61,21 @@ class PostgresServer {
 
   pid_t pid() const { return pid_; }
 
-  // Ends all its processes without a chance to write anything, and starts it
-  // again.
+  // Ends all its processes, as it wants to be ended, or without a chance to
+  // write anything; and starts it again.
+  void Stop();
   void Crash();
   void StartAgain();
 
  private:
-  PostgresServer(std::string programs, std::vector<std::string> settings)
-      : programs_(std::move(programs)), settings_(std::move(settings)) {}
+  PostgresServer(std::string programs, Options options)
+      : programs_(std::move(programs)), options_(std::move(options)) {}
+
+  void End(int signal);
+  absl::Status Launch();
 
   const std::string programs_;
-  const std::vector<std::string> settings_;
+  const Options options_;
   const TemporaryFolder folder_;
   pid_t pid_ = -1;
   pid_t pooler_ = -1;

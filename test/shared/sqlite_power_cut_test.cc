@@ -7,10 +7,9 @@
 //
 // The disk is a VFS of SQLite. It keeps what has been synced of each file, and
 // all later writes. When the power is cut, at a write or a sync that is chosen
-// at random, any of those are on the disk, and one of them in part: a disk may
-// write them in any order. It overwrites no other bytes, as SQLite expects. A
-// file's name is on the disk at once: SQLite syncs the folder. What the queue
-// does after the cut nobody sees. It goes on with the files that are left.
+// at random, any of those are on the disk: see `UnsyncedFile`. A file's name is
+// on the disk at once: SQLite syncs the folder. What the queue does after the
+// cut nobody sees. It goes on with the files that are left.
 
 #include <sqlite3.h>
 
@@ -37,6 +36,7 @@
 #include "gtest/gtest.h"
 #include "test/shared/engine_history.h"
 #include "test/shared/temporary_folder.h"
+#include "test/shared/unsynced_file.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/shared/internal/engine.h"
 #include "workqueue/shared/sqlite/sqlite_engine.h"
@@ -82,34 +82,10 @@ class Disk {
   }
 
  private:
-  // Bytes at a place, or the end of the file is there.
-  struct Write {
-    size_t at;
-    std::string bytes;
-    bool truncates;
-
-    void DoTo(std::string* contents) const {
-      if (truncates || contents->size() < at + bytes.size()) {
-        contents->resize(at + bytes.size());
-      }
-      contents->replace(at, bytes.size(), bytes);
-    }
-  };
-
-  struct Contents {
-    void Sync() {
-      for (const Write& it : writes) it.DoTo(&synced);
-      writes.clear();
-    }
-
-    std::string synced;
-    std::vector<Write> writes;  // since then
-  };
-
   struct File {
     sqlite3_file base;
     Disk* disk;
-    Contents* contents;
+    UnsyncedFile* contents;
     sqlite3_file* real;  // behind this
   };
 
@@ -117,16 +93,7 @@ class Disk {
     left_ = 0;
     cut_();
     for (const auto& [path, contents] : files_) {
-      std::string left = contents.synced;
-      const uint32_t kept = random_() % 101;  // percent
-      for (Write it : contents.writes) {
-        if (random_() % 100 >= kept) continue;
-        if (random_() % 4 == 0 && !it.bytes.empty()) {
-          it.bytes.resize(random_() % it.bytes.size());
-        }
-        it.DoTo(&left);
-      }
-      after_[path] = left;
+      after_[path] = contents.AfterCut(&random_);
     }
   }
 
@@ -151,7 +118,7 @@ class Disk {
     file->contents = &it->second;
     if (is_new && name != nullptr) {
       std::ifstream in(name, std::ios::binary);
-      it->second.synced.assign(std::istreambuf_iterator<char>(in), {});
+      it->second = UnsyncedFile({std::istreambuf_iterator<char>(in), {}});
     }
     return SQLITE_OK;
   }
@@ -172,8 +139,8 @@ class Disk {
 
   // The same, and notes a change, or a sync.
   template <auto member, typename... Args>
-  static int Change(sqlite3_file* given, std::function<void(Contents&)> change,
-                    Args... args) {
+  static int Change(sqlite3_file* given,
+                    std::function<void(UnsyncedFile&)> change, Args... args) {
     File& file = *reinterpret_cast<File*>(given);
     MutexLock lock(&file.disk->mu_);
     file.disk->Count();
@@ -192,27 +159,23 @@ class Disk {
                     sqlite3_int64 at) {
         return Change<&M::xWrite>(
             file,
-            [&](Contents& to) {
-              to.writes.push_back({static_cast<size_t>(at),
-                                   std::string(static_cast<const char*>(data),
-                                               static_cast<size_t>(size)),
-                                   false});
+            [&](UnsyncedFile& to) {
+              to.Write(static_cast<size_t>(at), {static_cast<const char*>(data),
+                                                 static_cast<size_t>(size)});
             },
             data, size, at);
       };
       m.xTruncate = [](sqlite3_file* file, sqlite3_int64 size) {
         return Change<&M::xTruncate>(
             file,
-            [&](Contents& to) {
-              to.writes.push_back({static_cast<size_t>(size), "", true});
-            },
+            [&](UnsyncedFile& to) { to.Truncate(static_cast<size_t>(size)); },
             size);
       };
       // The real file need not be synced.
       m.xSync = [](sqlite3_file* file, int) {
         sqlite3_int64 size = 0;
         return Change<&M::xFileSize>(
-            file, [](Contents& to) { to.Sync(); }, &size);
+            file, [](UnsyncedFile& to) { to.Sync(); }, &size);
       };
       m.xFileSize = Pass<&M::xFileSize, sqlite3_int64*>;
       m.xLock = Pass<&M::xLock, int>;
@@ -240,7 +203,7 @@ class Disk {
   int left_ ABSL_GUARDED_BY(mu_);
   const std::function<void()> cut_;
   // By path.
-  std::map<std::string, Contents> files_ ABSL_GUARDED_BY(mu_);
+  std::map<std::string, UnsyncedFile> files_ ABSL_GUARDED_BY(mu_);
   std::map<std::string, std::string> after_ ABSL_GUARDED_BY(mu_);
 };
 

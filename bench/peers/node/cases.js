@@ -4,9 +4,7 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker as Thread } from 'node:worker_threads';
-import { Worker } from 'bullmq';
-import { Redis } from 'ioredis';
-import { key, openQueue, until } from './common.js';
+import { key, until } from './common.js';
 
 // These are the constants of bench/shared_cases, too. Times are in ms.
 const WARM_UP = 500;
@@ -21,19 +19,13 @@ function indexOf(key) {
   return Number(key.slice('object-name-'.length));
 }
 
-function percentile(sorted, p) {
-  return sorted[Math.floor(sorted.length * p / 100)];
+// Returns the keys from the i-th until before the j-th.
+function keys(i, j) {
+  return Array.from({ length: j - i }, (_, k) => key(i + k));
 }
 
-async function startWorkers(server, name, concurrency, process) {
-  const worker = new Worker(name, async (job) => process(job.data), {
-    connection: { path: server },
-    concurrency,
-    removeOnComplete: { count: 0 },
-  });
-  worker.on('error', (error) => { throw error; });
-  await worker.waitUntilReady();
-  return worker;
+function percentile(sorted, p) {
+  return sorted[Math.floor(sorted.length * p / 100)];
 }
 
 // Returns the first time that each item is processed, and their number.
@@ -54,15 +46,15 @@ function firstTimes() {
 
 // Adds items for so long, while workers process them. Returns the time until all
 // have been processed, and their number.
-async function cycle(server, name, concurrency, adding) {
+async function cycle(peer, server, name, concurrency, adding) {
   const counts = new SharedArrayBuffer(4);
   const processed = new Int32Array(counts);
   const first = firstTimes();
-  const worker = await startWorkers(server, name, concurrency, (key) => {
+  const worker = await peer.startWorkers(server, name, concurrency, (key) => {
     if (first.process(indexOf(key))) Atomics.add(processed, 0, 1);
   });
   const thread = new Thread(new URL('producer.js', import.meta.url), {
-    workerData: { server, name, adding, counts },
+    workerData: { peer: peer.name, server, name, adding, counts },
   });
   await once(thread, 'message');
   const start = performance.now();
@@ -75,49 +67,32 @@ async function cycle(server, name, concurrency, adding) {
 }
 
 function cycleCase(concurrency) {
-  return async (server) => {
-    await cycle(server, 'warm-up', concurrency, WARM_UP);
-    const { items, time } = await cycle(server, 'cycle', concurrency, CYCLE);
+  return async (peer, server) => {
+    await cycle(peer, server, 'warm-up', concurrency, WARM_UP);
+    const { items, time } = await cycle(peer, server, 'cycle', concurrency, CYCLE);
     report(`shared_cycle_${concurrency}`, time * 1000 / items, 'us');
   };
 }
 
-// Counts the commands that clients send, as MONITOR shows them, until the returned
-// function is called. Leaves out the commands that scripts call.
-async function countCommands(redis) {
-  const monitor = await redis.monitor();
-  let count = 0;
-  let ended = false;
-  monitor.on('monitor', (time, args, source) => {
-    if (args[1] === 'end-of-count') ended = true;
-    if (!ended && source !== 'lua') ++count;
-  });
-  return async () => {
-    await redis.echo('end-of-count');
-    await until(() => ended, () => 'MONITOR has ended');
-    return count;
-  };
-}
-
-async function reportCalls(server) {
-  await cycle(server, 'warm-up', 8, WARM_UP);
-  const stop = await countCommands(new Redis({ path: server }));
-  const { items } = await cycle(server, 'cycle', 8, CYCLE);
+async function reportCalls(peer, server) {
+  await cycle(peer, server, 'warm-up', 8, WARM_UP);
+  const stop = await peer.countCalls(server);
+  const { items } = await cycle(peer, server, 'cycle', 8, CYCLE);
   report('shared_calls', await stop() * 100 / items, 'calls/100');
 }
 
-async function reportHandover(server) {
+async function reportHandover(peer, server) {
   const WARM_UPS = 50;
   const SAMPLES = 500;
-  const queue = openQueue(server, 'handover');
+  const queue = await peer.openQueue(server, 'handover');
   let got;
-  await startWorkers(server, 'handover', 1, () => got(performance.now()));
+  await peer.startWorkers(server, 'handover', 1, () => got(performance.now()));
   const times = [];
   for (let i = 0; i < WARM_UPS + SAMPLES; ++i) {
     await sleep(5); // until the worker waits
     const end = new Promise((resolve) => { got = resolve; });
     const start = performance.now();
-    await queue.add('item', key(i));
+    await queue.add(key(i));
     const time = await end - start;
     if (i >= WARM_UPS) times.push(time * 1000);
   }
@@ -126,49 +101,37 @@ async function reportHandover(server) {
   report('shared_handover_p99', percentile(times, 99), 'us');
 }
 
-async function reportDelayed(server, n) {
+async function reportDelayed(peer, server, n) {
   const SPREAD = 10_000;
-  const queue = openQueue(server, 'delayed');
+  const queue = await peer.openQueue(server, 'delayed');
   const first = firstTimes();
-  await startWorkers(server, 'delayed', 64, (key) => { first.process(indexOf(key)); });
+  await peer.startWorkers(
+    server, 'delayed', 64, (key) => { first.process(indexOf(key)); }, /* delayed = */ true);
   // By then all items have been added.
   const begin = performance.now() + 3000 + n * 0.25;
   const due = (i) => begin + SPREAD * i / n;
   for (let i = 0; i < n; i += BATCH) {
+    const batch = keys(i, Math.min(n, i + BATCH));
     const now = performance.now();
-    const jobs = [];
-    for (let j = i; j < Math.min(n, i + BATCH); ++j) {
-      // Delays are whole milliseconds.
-      const options = { delay: Math.ceil(due(j) - now) };
-      jobs.push({ name: 'item', data: key(j), opts: options });
-    }
-    await queue.addBulk(jobs);
+    await queue.addMany(batch, batch.map((_, j) => due(i + j) - now));
   }
   if (performance.now() > begin) throw new Error('adding took too long');
   await until(() => first.count === n, () => `${first.count} of ${n} processed`);
   const lateness = first.times.map((time, i) => time - due(i));
   lateness.sort((a, b) => a - b);
-  // The clock of the delays, Date.now(), has only milliseconds.
+  // The clock of the delays has only milliseconds.
   if (lateness[0] < -1) throw new Error('an item came early');
   report('shared_delayed_p50', percentile(lateness, 50), 'ms');
   report('shared_delayed_p99', percentile(lateness, 99), 'ms');
   report('shared_delayed_max', lateness[n - 1], 'ms');
 }
 
-async function reportBytes(server, n) {
-  const redis = new Redis({ path: server });
-  const queue = openQueue(server, 'bytes');
-  await queue.waitUntilReady();
-  const usedMemory = async () =>
-    Number(/\nused_memory:(\d+)/.exec(await redis.info('memory'))[1]);
-  const before = await usedMemory();
-  for (let i = 0; i < n; i += BATCH) {
-    const jobs = [];
-    for (let j = i; j < Math.min(n, i + BATCH); ++j) jobs.push({ name: 'item', data: key(j) });
-    await queue.addBulk(jobs);
-  }
-  report('shared_bytes', (await usedMemory() - before) / n, 'bytes');
-  if (await queue.getWaitingCount() !== n) throw new Error('an item was lost');
+async function reportBytes(peer, server, n) {
+  const queue = await peer.openQueue(server, 'bytes');
+  const before = await peer.usedBytes(server);
+  for (let i = 0; i < n; i += BATCH) await queue.addMany(keys(i, Math.min(n, i + BATCH)));
+  report('shared_bytes', (await peer.usedBytes(server) - before) / n, 'bytes');
+  if (await queue.length() !== n) throw new Error('an item was lost');
 }
 
 export const cases = {

@@ -4,7 +4,6 @@
 // The constants, and what both threads of a case need.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Queue } from 'bullmq';
 
 // These are the constants of bench/shared_cases.
 export const PRODUCERS = 8;
@@ -12,10 +11,6 @@ export const MAX_OUTSTANDING = 1000;
 
 // Returns the i-th key, which has 20 bytes.
 export const key = (i) => `object-name-${String(i).padStart(8, '0')}`;
-
-export function openQueue(server, name) {
-  return new Queue(name, { connection: { path: server } });
-}
 
 // Waits, without blocking the thread, until `condition()` is true.
 export async function until(condition, failure, patience = 300_000) {

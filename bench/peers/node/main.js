@@ -1,16 +1,17 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Runs a case of the benchmark on BullMQ. See bench/peers/README.md.
+// Runs a case of the benchmark on a peer. See bench/peers/README.md.
 
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { cases } from './cases.js';
 
-const PEER = 'bullmq';
+// Each has a module of its name, and a program that needs it loads no other one.
+const PEERS = ['bullmq', 'graphile-worker'];
 
-function version() {
-  const url = new URL('node_modules/bullmq/package.json', import.meta.url);
+function version(peer) {
+  const url = new URL(`node_modules/${peer}/package.json`, import.meta.url);
   return `${JSON.parse(readFileSync(url)).version}, Node.js ${process.version}`;
 }
 
@@ -25,13 +26,16 @@ const { values, positionals } = parseArgs({
 });
 const [peer, name] = positionals;
 if (values.list) {
-  for (const name of Object.keys(cases)) console.log(`${PEER}\t${name}`);
+  for (const peer of PEERS) {
+    for (const name of Object.keys(cases)) console.log(`${peer}\t${name}`);
+  }
 } else if (values.versions) {
-  console.log(`${PEER}\t${version()}`);
-} else if (peer === PEER && cases[name]) {
-  await cases[name](values.server, Number(values.items));
+  for (const peer of PEERS) console.log(`${peer}\t${version(peer)}`);
+} else if (PEERS.includes(peer) && cases[name]) {
+  const module = await import(`./${peer}.js`);
+  await cases[name]({ name: peer, ...module }, values.server, Number(values.items));
   process.exit(0);
 } else {
-  console.error('usage: run bullmq CASE --server ADDRESS [--items N] | --list | --versions');
+  console.error('usage: run PEER CASE --server ADDRESS [--items N] | --list | --versions');
   process.exit(2);
 }

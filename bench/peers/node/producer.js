@@ -5,12 +5,12 @@
 // not take the time of the thread that processes them.
 
 import { parentPort, workerData } from 'node:worker_threads';
-import { MAX_OUTSTANDING, PRODUCERS, key, openQueue, until } from './common.js';
+import { MAX_OUTSTANDING, PRODUCERS, key, until } from './common.js';
 
-const { server, name, adding, counts } = workerData;
+const { peer, server, name, adding, counts } = workerData;
 const processed = new Int32Array(counts);
-const queue = openQueue(server, name);
-await queue.waitUntilReady();
+const { openQueue } = await import(`./${peer}.js`);
+const queue = await openQueue(server, name);
 parentPort.postMessage('ready');
 await new Promise((resolve) => parentPort.once('message', resolve));
 
@@ -20,7 +20,7 @@ const hasRoom = () => added - Atomics.load(processed, 0) < MAX_OUTSTANDING;
 async function produce(end) {
   while (performance.now() < end) {
     if (!hasRoom()) await until(hasRoom, () => 'no item is processed');
-    await queue.add('item', key(added++));
+    await queue.add(key(added++));
   }
 }
 
