@@ -81,12 +81,14 @@ void QueueLife::Live() {
     {
       Threads others;
       const int num_workers = Choose(4);
+      loops_only_ = OneIn(2);
+      has_worker_ = loops_only_ && num_workers > 0;
       const int kinds = Choose(2);  // all alike, or not
       for (int i = 0; i < num_workers; ++i) {
         const int kind = kinds == 0 && i > 0 ? 0 : Choose(6);
         workers.Start([this, kind] { Work(kind); });
       }
-      for (int i = Choose(3); i > 0; --i) WorkAsync();
+      for (int i = loops_only_ ? 0 : Choose(3); i > 0; --i) WorkAsync();
       for (int i = 1 + Choose(3); i > 0; --i) {
         others.Start([this] {
           for (int n = 1 + Choose(3); n > 0; --n) AddSome();
@@ -276,7 +278,7 @@ void QueueLife::EndLease(Lease<Key>* lease) {
   tokens_.erase(key);
   const int64_t begin = history_.BeginEnd(key);
   // For ever would be a livelock.
-  if (Choose(8) == 7) {
+  if (!loops_only_ && Choose(8) == 7) {
     Check(lease->GiveBack(), "a lease is lost");
     history_.End(key, QueueOperation::kGiveBack, begin, token);
     return;
@@ -418,6 +420,7 @@ void QueueLife::Look() {
         Check(queue_->TakeSnapshot().ok(), "a snapshot fails");
         break;
       default: {
+        if (loops_only_) break;
         const int64_t begin = history_.Begin();
         const absl::StatusOr<Key> key = queue_->TryGet();
         if (!key.ok()) break;
@@ -475,14 +478,40 @@ void QueueLife::CheckRest() {
 }
 
 void QueueLife::End() {
-  const int way = Choose(5);
-  Threads others;
-  if (OneIn(3)) {
-    const int other = Choose(5);
-    others.Start([this, other] { EndOnce(other); });
+  constexpr int kWays = 5;
+  switch (Choose(3)) {
+    case 0:
+      EndOnce(Choose(kWays));
+      break;
+    case 1: {
+      Threads others;
+      const int other = Choose(kWays);
+      others.Start([this, other] { EndOnce(other); });
+      EndOnce(Choose(kWays));
+      break;
+    }
+    default:
+      if (has_worker_) EndDrain();
   }
-  EndOnce(way);
-  // Otherwise workers may be missing for a drain.
+  ShutDown();
+  AtRest([this] { Check(drains_ == 0, "a shutdown does not end a drain"); });
+}
+
+// A shutdown that comes after the begin of a drain ends it.
+void QueueLife::EndDrain() {
+  Threads others;
+  others.Start([this] { EndOnce(4); });
+  if (!options_.is_layered) {
+    while (!queue_->ShuttingDown()) sync::Yield();
+  } else {
+    simulation::AwaitIdle();
+  }
+  ShutDown();
+  AtRest([this] { Check(drains_ == 0, "a shutdown does not end a drain"); });
+}
+
+void QueueLife::ShutDown() {
+  ++shut_downs_;
   queue_->ShutDown();
 }
 
@@ -491,7 +520,7 @@ void QueueLife::EndOnce(int way) {
   bool drained = false;
   switch (way) {
     case 0:
-      queue_->ShutDown();
+      ShutDown();
       break;
     case 1:
       queue_->Close();
@@ -499,9 +528,19 @@ void QueueLife::EndOnce(int way) {
     case 2:
       drained = queue_->ShutDownWithDrainWithin(absl::ZeroDuration());
       break;
+    case 3:
+      drained = queue_->ShutDownWithDrainWithin(absl::Seconds(1));
+      break;
     default:
-      // As long as the slowest workers.
-      drained = queue_->ShutDownWithDrainWithin(absl::Seconds(100));
+      // If no worker is there, only a shutdown would end it.
+      if (!has_worker_) {
+        ShutDown();
+        break;
+      }
+      ++drains_;
+      drained = queue_->ShutDownWithDrain();
+      --drains_;
+      Check(drained || shut_downs_ > 0, "a drain fails");
       break;
   }
   Check(queue_->ShuttingDown(), "a shut queue is open");

@@ -43,6 +43,7 @@ class QueueLife {
     bool delays = false;
     bool rate_limits = false;
     bool priorities = false;
+    bool is_layered = false;  // on another queue, which is shut down later
     bool holds_back = false;  // The ordering may hold items back.
   };
 
@@ -79,6 +80,8 @@ class QueueLife {
   void CheckRest();
   void End();
   void EndOnce(int way);
+  void ShutDown();
+  void EndDrain();
 
   DelayingInterface<Key>* delaying() const;
   RateLimitingInterface<Key>* limiting() const;
@@ -96,6 +99,10 @@ class QueueLife {
   std::map<Key, int64_t> tokens_;  // of those that are held
   int waiting_ = 0;                // workers, for an item
   int callbacks_ = 0;              // that run
+  int drains_ = 0;                 // in progress
+  int shut_downs_ = 0;             // that may end a drain
+  bool loops_only_ = false;        // Whoever gets an item gets the next one.
+  bool has_worker_ = false;        // that goes on to the end
   bool ending_ = false;            // An end has begun.
   bool destroying_ = false;        // The queue must not be called.
 };

@@ -34,6 +34,7 @@ const AddScenario queue("queue", "a Queue, from its making to its end", [] {
 const AddScenario delaying("delaying_queue", "the same of a DelayingQueue", [] {
   QueueLife::Options options;
   options.make = [] { return std::make_unique<DelayingQueue<Key>>(); };
+  options.is_layered = true;
   options.delays = true;
   QueueLife(std::move(options)).Live();
 });
@@ -42,6 +43,7 @@ const AddScenario limiting(
     "rate_limiting_queue", "the same of a RateLimitingQueue", [] {
       QueueLife::Options options;
       options.make = [] { return std::make_unique<RateLimitingQueue<Key>>(); };
+      options.is_layered = true;
       options.delays = options.rate_limits = true;
       QueueLife(std::move(options)).Live();
     });
@@ -80,6 +82,76 @@ const AddScenario queue_end("queue_end",
                               }
                               queue.reset();
                             });
+
+// Threads add without a wait for the lock, and others poll.
+const AddScenario ring("ring", "contended adds to a Queue", [] {
+  Queue<Key> queue;
+  History history;
+  const auto take = [&](absl::Duration timeout) {
+    const int64_t begin = history.Begin();
+    const absl::StatusOr<Key> key = queue.GetWithTimeout(timeout);
+    if (!key.ok()) return false;
+    const int64_t token = history.HandOut(*key, begin);
+    const int64_t end = history.BeginEnd(*key);
+    Check(queue.Done(*key), "Done() finds nothing");
+    history.End(*key, QueueOperation::kDone, end, token);
+    return true;
+  };
+  int left = 2 + Choose(3);
+  const int adds = 1 + Choose(4);
+  const bool all_differ = Choose(2) == 0;
+  Threads threads;
+  for (int i = left; i > 0; --i) {
+    threads.Start([&, i] {
+      std::string last;
+      for (int n = 0; n < adds; ++n) {
+        const Key key = all_differ ? absl::StrCat(i, "-", n) : absl::StrCat(n);
+        const int64_t begin = history.Begin();
+        const bool added = queue.Add(key);
+        Check(added || queue.ShuttingDown(), "an open queue refuses an item");
+        if (!added) break;
+        history.End(key, QueueOperation::kAdd, begin);
+        // Whoever has added an item sees it.
+        if (Choose(4) == 3) {
+          queue.TakeSnapshotOf(key).IgnoreError();
+          if (all_differ && Choose(2) == 1) take(absl::ZeroDuration());
+        }
+      }
+      --left;
+    });
+  }
+  for (int i = Choose(3); i > 0; --i) {
+    const absl::Duration timeout =
+        Choose(2) == 0 ? absl::ZeroDuration() : absl::InfiniteDuration();
+    threads.Start([&, timeout] {
+      while (take(timeout) || (left > 0 && timeout == absl::ZeroDuration())) {
+        if (Choose(4) == 3) queue.Len();
+        if (timeout == absl::ZeroDuration()) sync::Yield();
+      }
+    });
+  }
+  if (Choose(2) == 0) simulation::AwaitIdle();
+  const int64_t begin = history.Begin();
+  bool drains = false;
+  sync::Thread worker;
+  if (Choose(2) == 0) {
+    drains = true;
+    worker = sync::Thread([&] {
+      while (take(absl::InfiniteDuration())) {
+      }
+    });
+    Check(queue.ShutDownWithDrain(), "a drain fails");
+    history.IsIdle(begin);
+  } else {
+    queue.ShutDown();
+  }
+  threads.Join();
+  if (drains) worker.join();
+  while (take(absl::ZeroDuration())) {
+  }
+  history.IsIdle(history.Begin());
+  history.Verify();
+});
 
 // Few threads and calls, for a search of all schedules.
 const AddScenario small(
