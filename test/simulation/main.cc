@@ -27,7 +27,8 @@ namespace {
 constexpr char kUsage[] =
     R"(usage: %s [--scenario=NAME,...] [--schedules=N] [--seconds=S] [--seed=N]
   [--strategy=mixed|uniform|random|pct|exhaustive] [--depth=N] [--preemptions=N]
-  [--time_passes=BOOL] [--spurious_wake_ups=BOOL] [--trace=TRACE] [--list]
+  [--time_passes=BOOL] [--spurious_wake_ups=BOOL] [--trace=TRACE]
+  [--shrink=BOOL] [--list]
 Without --scenario, runs all. --seconds and --schedules are for each of them.
 )";
 
@@ -82,6 +83,8 @@ int Main(int argc, char** argv) {
       good = absl::SimpleAtob(value, &options.time_passes);
     } else if (name == "--spurious_wake_ups") {
       good = absl::SimpleAtob(value, &options.spurious_wake_ups);
+    } else if (name == "--shrink") {
+      good = absl::SimpleAtob(value, &options.shrink);
     } else if (name == "--trace") {
       options.trace = std::string(value);
     } else if (name == "--list") {

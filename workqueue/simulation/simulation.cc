@@ -341,7 +341,7 @@ class Explorer {
     result.report = output;
     result.trace = ToTrace(choices);
     if (trace.empty()) {
-      choices = Shrink(std::move(choices));
+      if (options_.shrink) choices = Shrink(std::move(choices));
       std::string shrunk;
       if (!RunGiven(ChosenOf(choices), /*verbose=*/true, &shrunk)) {
         result.trace = ToTrace(choices);

@@ -77,6 +77,8 @@ struct Options {
   // Whether time may pass while threads can go on. Otherwise it passes only
   // when none can, so each deadline is exact.
   bool time_passes = true;
+  // Whether to look for a simpler schedule that fails, for up to 20 s.
+  bool shrink = true;
   // Runs this schedule only, and prints its steps: a `Result::trace`. If it is
   // empty, the environment variable WORKQUEUE_SIMULATION_TRACE counts, and then
   // WORKQUEUE_SIMULATION_SEED.

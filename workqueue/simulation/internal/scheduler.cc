@@ -229,7 +229,9 @@ SimThread* Scheduler::Next(ChoiceKind kind, bool self_ready) {
       if (self_ready) return running_;
       Fail("a deadlock: no thread can go on");
     }
-    if (options_.time_passes && idle == nullptr && NextDeadline() != kNever) {
+    constexpr int64_t kHour = int64_t{3600} * 1000000000;
+    if (options_.time_passes && idle == nullptr &&
+        NextDeadline() - now_ <= kHour) {
       candidates_.push_back(-1);
     }
     const int chosen = ChooseThread(kind, candidates_,
