@@ -53,6 +53,10 @@ std::unique_ptr<Executor> AnyExecutor() {
 
 bool OneIn(int count) { return Choose(count) == count - 1; }
 
+void CheckEnd(const absl::Status& status) {
+  Check(absl::IsCancelled(status), "a wait ends without a reason");
+}
+
 }  // namespace
 
 DelayingInterface<std::string>* QueueLife::delaying() const {
@@ -308,6 +312,8 @@ void QueueLife::Work(int kind) {
           --waiting_;
           if (destroying_) break;
           continue;
+        } else {
+          CheckEnd(got.status());
         }
       }
       --waiting_;
@@ -324,7 +330,10 @@ void QueueLife::Work(int kind) {
     if (kind == 2) {
       absl::StatusOr<LeaseBatch<Key>> batch = queue_->AcquireUpTo(2);
       --waiting_;
-      if (!batch.ok()) break;
+      if (!batch.ok()) {
+        CheckEnd(batch.status());
+        break;
+      }
       for (Lease<Key>& it : *batch) NoteHandOut(*it, begin);
       for (Lease<Key>& it : *batch) {
         Process(*it);
@@ -335,7 +344,10 @@ void QueueLife::Work(int kind) {
     if (kind == 3) {
       absl::StatusOr<Lease<Key>> got = queue_->Acquire();
       --waiting_;
-      if (!got.ok()) break;
+      if (!got.ok()) {
+        CheckEnd(got.status());
+        break;
+      }
       NoteHandOut(**got, begin);
       Process(**got);
       EndLease(&*got);
@@ -357,8 +369,14 @@ void QueueLife::Work(int kind) {
     if (!ended.empty()) {
       history_.End(ended, QueueOperation::kDone, end, token);
     }
-    if (absl::IsDeadlineExceeded(status) && !destroying_) continue;
-    if (!status.ok()) break;
+    if (kind == 5 && absl::IsDeadlineExceeded(status)) {
+      if (destroying_) break;
+      continue;
+    }
+    if (!status.ok()) {
+      CheckEnd(status);
+      break;
+    }
     NoteHandOut(*lease, begin);
     Process(*lease);
   }
@@ -436,9 +454,12 @@ void QueueLife::Look() {
 }
 
 void QueueLife::CancelSome() {
-  for (size_t i = 0; i < calls_.size(); ++i) {
-    if (OneIn(2)) continue;
-    const std::shared_ptr<Call> call = calls_[i];
+  for (int n = 3 * static_cast<int>(calls_.size()); n > 0; --n) {
+    // Another thread may have to begin or wake it first.
+    sync::Yield();
+    const std::shared_ptr<Call> call =
+        calls_[Choose(static_cast<int>(calls_.size()))];
+    if (destroying_) return;
     if (!queue_->CancelAcquire(call->id)) continue;
     Check(!call->called, "a callback is called and cancelled");
     Check(!call->cancelled, "a callback is cancelled twice");
