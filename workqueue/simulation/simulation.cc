@@ -24,6 +24,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/config.h"
 #include "absl/functional/function_ref.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -280,6 +281,17 @@ uint64_t HashOf(const Choices& choices) {
   return hash;
 }
 
+// Reports a signal that ends the process, and lets it end so.
+void OnSignal(int number) {
+  signal(number, SIG_DFL);
+  if (Scheduler* const scheduler = Scheduler::Current()) {
+    // What cannot be reported, because memory is corrupt, hangs or crashes.
+    alarm(5);
+    scheduler->ReportSignal(strsignal(number));
+  }
+  raise(number);
+}
+
 // What is unusual in a schedule. Less is easier to understand.
 size_t CostOf(const Choices& choices) {
   size_t cost = 0;
@@ -413,6 +425,11 @@ class Explorer {
     if (child == 0) {
       dup2(fds[1], STDERR_FILENO);
       close(fds[1]);
+#ifndef ABSL_HAVE_ADDRESS_SANITIZER  // It reports signals.
+      for (int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) {
+        signal(number, OnSignal);
+      }
+#endif
       // The threads hand over without a wake-up of another core.
       cpu_set_t cpus;
       CPU_ZERO(&cpus);

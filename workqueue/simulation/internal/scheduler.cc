@@ -340,7 +340,22 @@ std::string Scheduler::Describe(const SimThread& thread) const {
   return absl::StrCat("thread ", thread.id_, " (", name, ")");
 }
 
+void Scheduler::ReportSignal(const char* name) {
+  std::vector<void*>& stack = running_->stack_;
+  stack.resize(64);
+  stack.resize(absl::GetStackTrace(stack.data(), 64, 1));
+  Report(absl::StrCat("the signal ", name));
+}
+
 void Scheduler::Fail(const std::string& reason) {
+  std::vector<void*>& stack = running_->stack_;
+  stack.resize(64);
+  stack.resize(absl::GetStackTrace(stack.data(), 64, 1));
+  Report(reason);
+  _exit(3);
+}
+
+void Scheduler::Report(const std::string& reason) {
   snprintf(record_->reason, sizeof(record_->reason), "%s", reason.c_str());
   fprintf(stderr, "\nThe simulation fails: %s\n", reason.c_str());
   for (const SimThread* thread : threads_) {
@@ -367,7 +382,6 @@ void Scheduler::Fail(const std::string& reason) {
           static_cast<long long>(now_),              // NOLINT(runtime/int)
           static_cast<unsigned long long>(steps_));  // NOLINT(runtime/int)
   fflush(nullptr);
-  _exit(3);
 }
 
 }  // namespace workqueue::simulation::internal

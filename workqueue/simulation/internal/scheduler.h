@@ -142,6 +142,9 @@ class Scheduler {
   // Reports a failure, and ends the process.
   [[noreturn]] void Fail(const std::string& reason);
 
+  // The thread that runs has received a signal: reports where.
+  void ReportSignal(const char* name);
+
   // There are no points until as many calls of `EndNoPoints()`.
   void BeginNoPoints() { ++no_points_; }
   void EndNoPoints() { --no_points_; }
@@ -161,6 +164,7 @@ class Scheduler {
   int64_t NextDeadline() const;
   void Trace(const char* what, const void* object);
   std::string Describe(const SimThread& thread) const;
+  void Report(const std::string& reason);
   int NumberOf(const void* object);
 
   Record* const record_;
