@@ -5,7 +5,6 @@
 #define WORKQUEUE_RATELIMIT_BUCKET_RATE_LIMITER_H_
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <utility>
@@ -16,12 +15,12 @@
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "ratelimit/rate_limiter.h"
 #include "ratelimit/token_bucket.h"
 #include "workqueue/base/lru_map.h"
 #include "workqueue/base/mutex_lock.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue {
 
@@ -112,12 +111,12 @@ class BucketRateLimiter final : public RateLimiter<T> {
 
   const std::shared_ptr<TokenBucket> bucket_;
 
-  absl::Mutex mu_;
+  sync::Mutex mu_;
   // The items that wait for their tokens, in the order in which these come. The
   // bound is only there because a map without one has no order.
   internal::LruMap<T, Reservation, Hash, Eq> waiting_ ABSL_GUARDED_BY(mu_){
       size_t{1} << 31};
-  std::atomic<size_t> num_waiting_{0};  // of waiting_; written under mu_
+  sync::Atomic<size_t> num_waiting_{0};  // of waiting_; written under mu_
 };
 
 // Implementation details follow.

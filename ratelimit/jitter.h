@@ -10,8 +10,8 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue {
 
@@ -83,7 +83,7 @@ class Jitter {
 
   const double min_factor_;
   const double width_;
-  absl::Mutex mu_;
+  sync::Mutex mu_;
   std::mt19937_64 random_ ABSL_GUARDED_BY(mu_);
 };
 

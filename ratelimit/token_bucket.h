@@ -12,9 +12,9 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue {
 
@@ -248,7 +248,7 @@ class TokenBucket {
 
   // The clock is read with this locked, so that competing threads do not apply
   // an older time after a newer one.
-  mutable absl::Mutex mu_;
+  mutable sync::Mutex mu_;
   double rate_ ABSL_GUARDED_BY(mu_);
   int64_t burst_ ABSL_GUARDED_BY(mu_);
   // The number of tokens at `last_`. Negative if tokens that have not come yet

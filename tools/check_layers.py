@@ -25,6 +25,7 @@ import sys
 # The parts of each layer, lowest layer first. A part is a folder, or the files of a
 # name. A file belongs to the longest part that it is in.
 LAYERS = (
+    ("workqueue/simulation",),
     ("workqueue/leader_election/election", "workqueue/log_sink",
      "workqueue/metrics", "workqueue/version"),
     ("workqueue/base",),
@@ -50,9 +51,9 @@ MONOREPO = "test/monorepo/"
 
 INCLUDE = re.compile(r'#include "(.*)"')
 
-# The folders of the library, but for the one that implements the clocks.
+# The folders of the library, but for those that implement the clocks.
 WAITING_FOLDERS = ("ratelimit", "workqueue")
-CLOCKS = "workqueue/clock"
+CLOCKS = ("workqueue/clock", "workqueue/simulation")
 
 # Whatever waits for a time, or reads a clock, other than a Clock and a Parker.
 WAITS = re.compile(r"""
@@ -88,6 +89,7 @@ LOCKS = re.compile(
     r"(?:\.|->)((?:Reader|Writer)?(?:Try)?(?:Lock|Unlock)"
     r"|(?:try_)?(?:un)?lock(?:_shared)?)\(\)")
 MUTEX_LOCK = "workqueue/base/mutex_lock.h"
+SIMULATION = "workqueue/simulation"  # has a mutex of its own
 
 
 def is_in(path, *folders):
@@ -137,7 +139,7 @@ def guard_of(path):
 
 def wait_errors(path, line):
     """Returns the waits in `line` that are not allowed."""
-    if not is_in(path, *WAITING_FOLDERS) or is_in(path, CLOCKS):
+    if not is_in(path, *WAITING_FOLDERS) or is_in(path, *CLOCKS):
         return []
     code = re.sub(r'"[^"]*"|//.*', "", line)
     return [name for name in WAITS.findall(code)
@@ -146,7 +148,8 @@ def wait_errors(path, line):
 
 def lock_errors(path, line):
     """Returns the locks in `line` that depend on the release of Abseil."""
-    if not is_in(path, *WAITING_FOLDERS) or path == MUTEX_LOCK:
+    if (not is_in(path, *WAITING_FOLDERS) or path == MUTEX_LOCK
+            or is_in(path, SIMULATION)):
         return []
     code = line.partition("//")[0]
     # A std::weak_ptr has a lock(), too.

@@ -5,7 +5,6 @@
 #define WORKQUEUE_DELAYING_QUEUE_H_
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -19,7 +18,6 @@
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "workqueue/base/error_log.h"
@@ -36,6 +34,7 @@
 #include "workqueue/internal/waiting_items.h"
 #include "workqueue/metrics.h"
 #include "workqueue/queue.h"
+#include "workqueue/simulation/sync.h"
 #include "workqueue/snapshot.h"
 #include "workqueue/timer/waiting_loop.h"
 #include "workqueue/timer/waiting_set_options.h"
@@ -476,13 +475,13 @@ class DelayingQueue final
   const bool add_supersedes_waiting_;
   const std::unique_ptr<CounterMetric> retries_;
   AddChannel add_channel_;
-  std::atomic<bool> stopped_{false};
+  sync::Atomic<bool> stopped_{false};
 
   // Held while an item moves from the waiting items to the queue below, so that
   // it is always in one of the two. Comes before the locks of that queue and of
   // add_channel_. AddAfter() takes it only if the item is due or the channel is
   // full.
-  absl::Mutex mu_;
+  sync::Mutex mu_;
   WaitingItems waiting_ ABSL_GUARDED_BY(mu_);
   std::vector<typename AddChannel::Addition> received_ ABSL_GUARDED_BY(mu_);
   size_t taken_in_ ABSL_GUARDED_BY(mu_) = 0;  // how many of received_

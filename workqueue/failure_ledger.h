@@ -5,7 +5,6 @@
 #define WORKQUEUE_FAILURE_LEDGER_H_
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -21,7 +20,6 @@
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "workqueue/base/exceptions.h"
 #include "workqueue/base/intrusive_list.h"
@@ -33,6 +31,7 @@
 #include "workqueue/failures.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/metrics.h"
+#include "workqueue/simulation/sync.h"
 #include "workqueue/snapshot.h"
 
 namespace workqueue {
@@ -286,7 +285,7 @@ class FailureLedger {
   Clock* const clock_;
   const FailureLedgerMetrics metrics_;
 
-  mutable absl::Mutex mu_;
+  mutable sync::Mutex mu_;
   internal::NodeHashSet<T, Entry, Eq> entries_ ABSL_GUARDED_BY(mu_);
   // The entries that are not parked, the one that failed last at the end.
   internal::IntrusiveList<Entry> failing_ ABSL_GUARDED_BY(mu_);
@@ -296,8 +295,8 @@ class FailureLedger {
   // Of the lists; written under mu_. An item is processed by one worker at a
   // time, and the queue orders the workers that process it. So a worker that
   // reads zero here has no entry of its item to find.
-  std::atomic<size_t> num_failing_{0};
-  std::atomic<size_t> num_parked_{0};
+  sync::Atomic<size_t> num_failing_{0};
+  sync::Atomic<size_t> num_parked_{0};
 };
 
 template <typename T, typename Hash, typename Eq>

@@ -8,12 +8,12 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "workqueue/base/error_log.h"
 #include "workqueue/base/fifo.h"
 #include "workqueue/executor.h"
 #include "workqueue/log_sink.h"
+#include "workqueue/simulation/sync.h"
 #include "workqueue/timer/waiting_loop.h"
 
 namespace workqueue {
@@ -69,7 +69,7 @@ class LoopExecutor final : public Executor, private WaitingLoop::Client {
   internal::ErrorLog errors_;
   const std::shared_ptr<WaitingLoop> loop_;
 
-  absl::Mutex mu_;
+  sync::Mutex mu_;
   internal::Fifo<absl::AnyInvocable<void() &&>> tasks_ ABSL_GUARDED_BY(mu_);
   // Whether Run() will look for tasks, so that nobody need wake the loop.
   bool will_run_ ABSL_GUARDED_BY(mu_) = false;

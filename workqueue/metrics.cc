@@ -3,12 +3,12 @@
 
 #include "workqueue/metrics.h"
 
-#include <atomic>
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue {
 namespace {
 
-std::atomic<MetricsProvider*> default_provider{nullptr};
+sync::Atomic<MetricsProvider*> default_provider{nullptr};
 
 }  // namespace
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
-#include <thread>  // NOLINT(build/c++11)
 #include <utility>
 
 #include "absl/functional/any_invocable.h"
@@ -20,6 +19,7 @@
 #include "workqueue/base/worker_pool.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/parker.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue {
 
@@ -65,7 +65,7 @@ ThreadPool::~ThreadPool() {
   // The thread that has been woken may run the task, and end, before
   // `Execute()` has returned.
   while (waking_.load() > 0) {
-    std::this_thread::yield();
+    sync::Yield();
   }
 }
 

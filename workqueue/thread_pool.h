@@ -4,7 +4,6 @@
 #ifndef WORKQUEUE_THREAD_POOL_H_
 #define WORKQUEUE_THREAD_POOL_H_
 
-#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -13,7 +12,6 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "workqueue/base/error_log.h"
 #include "workqueue/base/fifo.h"
 #include "workqueue/base/worker_pool.h"
@@ -21,6 +19,7 @@
 #include "workqueue/clock/parker.h"
 #include "workqueue/executor.h"
 #include "workqueue/log_sink.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue {
 
@@ -104,14 +103,14 @@ class ThreadPool final : public Executor {
   const std::string name_;
   internal::ErrorLog errors_;
 
-  absl::Mutex mu_;
+  sync::Mutex mu_;
   internal::Fifo<absl::AnyInvocable<void() &&>> tasks_ ABSL_GUARDED_BY(mu_);
   // The threads that wait for a task and have not been woken. The last one has
   // waited for the shortest time.
   std::vector<Worker*> idle_ ABSL_GUARDED_BY(mu_);
   bool closing_ ABSL_GUARDED_BY(mu_) = false;
   // The number of calls of `Execute()` that wake a thread.
-  std::atomic<int> waking_{0};
+  sync::Atomic<int> waking_{0};
 
   std::vector<Worker> workers_;
   internal::WorkerPool threads_;

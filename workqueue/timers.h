@@ -11,13 +11,13 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "workqueue/base/handle.h"
 #include "workqueue/base/slot_map.h"
 #include "workqueue/base/wake_time.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/executor.h"
+#include "workqueue/simulation/sync.h"
 #include "workqueue/timer/queue_clock.h"
 #include "workqueue/timer/waiting_loop.h"
 #include "workqueue/timer/waiting_set.h"
@@ -154,7 +154,7 @@ class Timers final : private WaitingLoop::Client {
   Clock* const clock_;
   const std::shared_ptr<WaitingLoop> loop_;
 
-  absl::Mutex mu_;
+  sync::Mutex mu_;
   internal::SlotMap<Entry, TimerIdTag> entries_ ABSL_GUARDED_BY(mu_);
   // When the callbacks are due, by their slots in entries_.
   internal::WaitingSet waiting_ ABSL_GUARDED_BY(mu_);

@@ -13,11 +13,11 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "ratelimit/rate_limiter.h"
 #include "workqueue/base/lru_map.h"
 #include "workqueue/base/mutex_lock.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue::internal {
 
@@ -108,7 +108,7 @@ class FailureCounts {
   }
 
  private:
-  mutable absl::Mutex mu_;
+  mutable sync::Mutex mu_;
   LruMap<T, int, Hash, Eq> counts_ ABSL_GUARDED_BY(mu_);
 };
 

@@ -4,7 +4,6 @@
 #ifndef WORKQUEUE_BASE_ERROR_LOG_H_
 #define WORKQUEUE_BASE_ERROR_LOG_H_
 
-#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -17,12 +16,12 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "workqueue/base/exceptions.h"
 #include "workqueue/base/printable.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/log_sink.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue::internal {
 
@@ -95,7 +94,7 @@ class MessageLimit {
   void LeaveOut();
 
  private:
-  absl::Mutex mu_;
+  sync::Mutex mu_;
   // If no further message is written, this is the time from which on `kBurst`
   // messages may be written at once.
   absl::Time rested_at_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();
@@ -185,8 +184,8 @@ class LastingError {
   Clock* const clock_;
   const absl::string_view what_;
   const absl::string_view over_;
-  absl::Mutex mu_;
-  std::atomic<bool> lasts_{false};  // is written under mu_
+  sync::Mutex mu_;
+  sync::Atomic<bool> lasts_{false};  // is written under mu_
   absl::Time since_ ABSL_GUARDED_BY(mu_);
   absl::Time logged_at_ ABSL_GUARDED_BY(mu_);
 };

@@ -7,8 +7,8 @@
 #include <cstddef>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
 #include "workqueue/base/mutex_lock.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue::internal {
 
@@ -68,8 +68,8 @@ class Gate {
     if (--inside_ == 0 && closed_) empty_.SignalAll();
   }
 
-  absl::Mutex mu_;
-  absl::CondVar empty_;
+  sync::Mutex mu_;
+  sync::CondVar empty_;
   size_t inside_ ABSL_GUARDED_BY(mu_) = 0;
   bool closed_ ABSL_GUARDED_BY(mu_) = false;
 };

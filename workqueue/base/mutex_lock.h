@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue::internal {
 
@@ -77,12 +77,12 @@ void UnlockMutexShared(M* mu) ABSL_NO_THREAD_SAFETY_ANALYSIS {
 // depends on the release.
 class ABSL_SCOPED_LOCKABLE MutexLock {
  public:
-  explicit MutexLock(absl::Mutex* mu) ABSL_EXCLUSIVE_LOCK_FUNCTION(mu)
+  explicit MutexLock(sync::Mutex* mu) ABSL_EXCLUSIVE_LOCK_FUNCTION(mu)
       : mu_(mu) {
     LockMutex(mu);
   }
   // Also sets `*contended` to whether another thread held `mu`.
-  MutexLock(absl::Mutex* mu, bool* contended) ABSL_EXCLUSIVE_LOCK_FUNCTION(mu)
+  MutexLock(sync::Mutex* mu, bool* contended) ABSL_EXCLUSIVE_LOCK_FUNCTION(mu)
       : mu_(mu) {
     *contended = !TryLockMutex(mu);
     if (*contended) LockMutex(mu);
@@ -93,7 +93,7 @@ class ABSL_SCOPED_LOCKABLE MutexLock {
   MutexLock& operator=(const MutexLock&) = delete;
 
  private:
-  absl::Mutex* const mu_;
+  sync::Mutex* const mu_;
 };
 
 // MutexTryLock
@@ -102,7 +102,7 @@ class ABSL_SCOPED_LOCKABLE MutexLock {
 // held it. Does not wait.
 class MutexTryLock {
  public:
-  explicit MutexTryLock(absl::Mutex* mu)
+  explicit MutexTryLock(sync::Mutex* mu)
       : mu_(TryLockMutex(mu) ? mu : nullptr) {}
   ~MutexTryLock() {
     if (mu_ != nullptr) UnlockMutex(mu_);
@@ -115,7 +115,7 @@ class MutexTryLock {
   bool held() const { return mu_ != nullptr; }
 
  private:
-  absl::Mutex* const mu_;
+  sync::Mutex* const mu_;
 };
 
 // ReaderMutexLock
@@ -124,7 +124,7 @@ class MutexTryLock {
 // `absl::ReaderMutexLock` does.
 class ABSL_SCOPED_LOCKABLE ReaderMutexLock {
  public:
-  explicit ReaderMutexLock(absl::Mutex* mu) ABSL_SHARED_LOCK_FUNCTION(mu)
+  explicit ReaderMutexLock(sync::Mutex* mu) ABSL_SHARED_LOCK_FUNCTION(mu)
       : mu_(mu) {
     LockMutexShared(mu);
   }
@@ -134,7 +134,7 @@ class ABSL_SCOPED_LOCKABLE ReaderMutexLock {
   ReaderMutexLock& operator=(const ReaderMutexLock&) = delete;
 
  private:
-  absl::Mutex* const mu_;
+  sync::Mutex* const mu_;
 };
 
 // MutexUnlock
@@ -143,14 +143,14 @@ class ABSL_SCOPED_LOCKABLE ReaderMutexLock {
 // destruction. The analysis of thread safety takes `mu` for held meanwhile.
 class MutexUnlock {
  public:
-  explicit MutexUnlock(absl::Mutex* mu) : mu_(mu) { UnlockMutex(mu); }
+  explicit MutexUnlock(sync::Mutex* mu) : mu_(mu) { UnlockMutex(mu); }
   ~MutexUnlock() { LockMutex(mu_); }
 
   MutexUnlock(const MutexUnlock&) = delete;
   MutexUnlock& operator=(const MutexUnlock&) = delete;
 
  private:
-  absl::Mutex* const mu_;
+  sync::Mutex* const mu_;
 };
 
 }  // namespace workqueue::internal

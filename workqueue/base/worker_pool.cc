@@ -9,13 +9,13 @@
 
 #include <cstddef>
 #include <functional>
-#include <thread>  // NOLINT(build/c++11)
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "workqueue/base/exceptions.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue::internal {
 namespace {
@@ -63,7 +63,7 @@ absl::Status WorkerPool::Start(size_t workers,
 }
 
 void WorkerPool::Join() {
-  for (std::thread& thread : threads_) thread.join();
+  for (sync::Thread& thread : threads_) thread.join();
   threads_.clear();
 }
 

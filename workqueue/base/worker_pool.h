@@ -6,11 +6,11 @@
 
 #include <cstddef>
 #include <functional>
-#include <thread>  // NOLINT(build/c++11)
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue::internal {
 
@@ -54,7 +54,7 @@ class WorkerPool {
   bool RunsThisThread() const;
 
  private:
-  std::vector<std::thread> threads_;
+  std::vector<sync::Thread> threads_;
 };
 
 }  // namespace workqueue::internal

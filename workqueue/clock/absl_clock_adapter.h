@@ -19,6 +19,7 @@
 #include "absl/time/clock_interface.h"
 #include "absl/time/time.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue {
 
@@ -47,7 +48,7 @@ class FromAbslClock final : public Clock {
   void SleepUntil(absl::Time wakeup_time) override {
     clock_->SleepUntil(wakeup_time);
   }
-  bool AwaitWithDeadline(absl::Mutex* mu, const absl::Condition& cond,
+  bool AwaitWithDeadline(sync::Mutex* mu, const absl::Condition& cond,
                          absl::Time deadline) override {
     return clock_->AwaitWithDeadline(mu, cond, deadline);
   }
@@ -79,7 +80,7 @@ class ToAbslClock final : public absl::Clock {
   void SleepUntil(absl::Time wakeup_time) override {
     clock_->SleepUntil(wakeup_time);
   }
-  bool AwaitWithDeadline(absl::Mutex* mu, const absl::Condition& cond,
+  bool AwaitWithDeadline(sync::Mutex* mu, const absl::Condition& cond,
                          absl::Time deadline) override {
     return clock_->AwaitWithDeadline(mu, cond, deadline);
   }

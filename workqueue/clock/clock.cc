@@ -12,6 +12,7 @@
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/alarm.h"
 #include "workqueue/clock/parker.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue {
 namespace {
@@ -39,7 +40,7 @@ class AwaitParker final : public Parker {
 
  private:
   Clock* const clock_;
-  absl::Mutex mu_;
+  sync::Mutex mu_;
   bool unparked_ ABSL_GUARDED_BY(mu_) = false;
 };
 

@@ -11,6 +11,7 @@
 #include "absl/time/time.h"
 #include "workqueue/clock/alarm.h"
 #include "workqueue/clock/parker.h"
+#include "workqueue/simulation/sync.h"
 #include "workqueue/version.h"
 
 // There is no namespace `clock` because <time.h> declares a function `clock()`.
@@ -82,7 +83,7 @@ class Clock {
   // whether `cond` is true at that moment. The caller must hold `*mu`,
   // exclusively or shared. This method releases `*mu` while it waits. `*mu` is
   // held whenever `cond` is evaluated and when this method returns.
-  virtual bool AwaitWithDeadline(absl::Mutex* mu, const absl::Condition& cond,
+  virtual bool AwaitWithDeadline(sync::Mutex* mu, const absl::Condition& cond,
                                  absl::Time deadline) = 0;
 
   // Returns a new `Parker`, in which one thread at a time can sleep on this

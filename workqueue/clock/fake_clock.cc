@@ -19,6 +19,7 @@
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/alarm.h"
 #include "workqueue/clock/parker.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue {
 
@@ -90,7 +91,7 @@ class FakeClock::FakeParker final : public Parker {
  private:
   FakeClock* const clock_;
   const Role role_;
-  absl::CondVar woken_;
+  sync::CondVar woken_;
   absl::Time deadline_;
   std::thread::id thread_;  // the last thread in ParkUntil()
   bool parked_ = false;     // a thread sleeps here and has not been woken
@@ -266,7 +267,7 @@ void FakeClock::SleepUntil(absl::Time wakeup_time) {
   FakeParker(this, Parker::Role::kCaller).ParkUntil(wakeup_time);
 }
 
-bool FakeClock::AwaitWithDeadline(absl::Mutex* mu, const absl::Condition& cond,
+bool FakeClock::AwaitWithDeadline(sync::Mutex* mu, const absl::Condition& cond,
                                   absl::Time deadline) {
   return awaiting_.Await(mu, cond, deadline);
 }

@@ -19,6 +19,7 @@
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/internal/deadline_waiters.h"
 #include "workqueue/clock/parker.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue {
 
@@ -134,7 +135,7 @@ class FakeClock final : public Clock {
   absl::Time TimeNow() override;
   void Sleep(absl::Duration d) override;
   void SleepUntil(absl::Time wakeup_time) override;
-  bool AwaitWithDeadline(absl::Mutex* mu, const absl::Condition& cond,
+  bool AwaitWithDeadline(sync::Mutex* mu, const absl::Condition& cond,
                          absl::Time deadline) override;
   std::unique_ptr<Parker> NewParker(Parker::Role role) override;
   std::unique_ptr<Alarm> NewAlarm(std::function<void()> ring) override;
@@ -156,16 +157,16 @@ class FakeClock final : public Clock {
   bool Idle() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Admits one Step() or SetTime() at a time.
-  absl::Mutex moving_ ABSL_ACQUIRED_BEFORE(mu_);
+  sync::Mutex moving_ ABSL_ACQUIRED_BEFORE(mu_);
 
   // The threads in AwaitWithDeadline(). Its own mutex comes after mu_ in lock
   // order.
   internal::DeadlineWaiters awaiting_;
 
-  mutable absl::Mutex mu_;
+  mutable sync::Mutex mu_;
   // Signalled when a thread begins to wait, and when one of the conditions of
   // Idle() may have become true.
-  mutable absl::CondVar changed_;
+  mutable sync::CondVar changed_;
   absl::Time now_ ABSL_GUARDED_BY(mu_);
   // The parkers in which a thread sleeps that has not been woken.
   std::vector<FakeParker*> parked_ ABSL_GUARDED_BY(mu_);

@@ -4,21 +4,15 @@
 #ifndef WORKQUEUE_CLOCK_STEADY_TIME_H_
 #define WORKQUEUE_CLOCK_STEADY_TIME_H_
 
-#include <time.h>
-
-#include <chrono>  // NOLINT(build/c++11)
 #include <cstdint>
 
 #include "absl/time/time.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue::internal {
 
 // Return the time of the machine's monotonic clock: the time since its epoch.
-inline int64_t NanosSinceSteadyEpoch() {
-  return std::chrono::nanoseconds(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
+inline int64_t NanosSinceSteadyEpoch() { return sync::SteadyNanos(); }
 inline absl::Duration SinceSteadyEpoch() {
   return absl::Nanoseconds(NanosSinceSteadyEpoch());
 }
@@ -31,15 +25,7 @@ inline constexpr absl::Duration LongestWait() { return absl::Hours(24 * 365); }
 // Returns the coarse time of the machine's monotonic clock in nanoseconds: the
 // time of the kernel's last tick, where the system tells it. A tick takes 1 to
 // 10 ms. The epoch is that of `std::chrono::steady_clock`.
-inline int64_t CoarseSteadyNanos() {
-#ifdef CLOCK_MONOTONIC_COARSE
-  timespec now;
-  if (clock_gettime(CLOCK_MONOTONIC_COARSE, &now) == 0) {
-    return now.tv_sec * int64_t{1000000000} + now.tv_nsec;
-  }
-#endif
-  return NanosSinceSteadyEpoch();
-}
+inline int64_t CoarseSteadyNanos() { return sync::CoarseSteadyNanos(); }
 
 // Returns a constant. The `CoarseTimeNow()` of the real clock, in nanoseconds
 // since 1970, is the sum of this constant and `CoarseSteadyNanos()`. The sum

@@ -4,7 +4,6 @@
 #ifndef WORKQUEUE_CONTROLLER_ASYNC_RECONCILE_H_
 #define WORKQUEUE_CONTROLLER_ASYNC_RECONCILE_H_
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -16,11 +15,11 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/controller/reconcile.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue {
 namespace internal {
@@ -88,12 +87,12 @@ class Reconciliation {
   virtual void OnCompletedTwice() = 0;
 
   const Info info_;
-  std::atomic<size_t> completions_{0};
+  sync::Atomic<size_t> completions_{0};
 
   // Both are written under mu_.
-  std::atomic<bool> cancelled_{false};
-  std::atomic<bool> completed_{false};
-  mutable absl::Mutex mu_;
+  sync::Atomic<bool> cancelled_{false};
+  sync::Atomic<bool> completed_{false};
+  mutable sync::Mutex mu_;
   absl::AnyInvocable<void() &&> on_cancel_ ABSL_GUARDED_BY(mu_);
 };
 

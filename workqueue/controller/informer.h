@@ -22,7 +22,6 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "ratelimit/jitter.h"
 #include "workqueue/base/exceptions.h"
@@ -33,6 +32,7 @@
 #include "workqueue/controller/object_store.h"
 #include "workqueue/controller/source.h"
 #include "workqueue/log_sink.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue {
 
@@ -303,7 +303,7 @@ class Informer final : private internal::Reflector {
 
   // Held while the store changes and the handlers are told. So each handler
   // sees the changes in the order of the store, and a new one misses none.
-  absl::Mutex handling_;
+  sync::Mutex handling_;
   std::map<HandlerId, Listener> listeners_ ABSL_GUARDED_BY(handling_);
   HandlerId next_handler_ ABSL_GUARDED_BY(handling_) = 0;
   // Whether the first list has been handed over.

@@ -23,6 +23,7 @@
 #include "workqueue/controller/informer.h"
 #include "workqueue/controller/source.h"
 #include "workqueue/interfaces.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue {
 
@@ -190,7 +191,7 @@ class InformerSource {
   const typename InformerSourceOptions<Object>::template Items<T> items_;
   const InformerSourceOptions<Object> options_;
 
-  absl::Mutex mu_;
+  sync::Mutex mu_;
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
 };
 

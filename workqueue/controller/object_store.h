@@ -20,11 +20,11 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
 #include "workqueue/base/intrusive_list.h"
 #include "workqueue/base/lru_map.h"
 #include "workqueue/base/mutex_lock.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue {
 
@@ -139,7 +139,7 @@ class ObjectStore {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const std::vector<Indexer<Object>> indexers_;
-  mutable absl::Mutex mu_;
+  mutable sync::Mutex mu_;
   Map<Stored> objects_ ABSL_GUARDED_BY(mu_);
   // The index of the indexer with the same number.
   std::vector<Index> indexes_ ABSL_GUARDED_BY(mu_);

@@ -4,18 +4,16 @@
 #include "workqueue/controller/parallelize_until.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <exception>
-#include <thread>  // NOLINT(build/c++11)
 #include <vector>
 
 #include "absl/base/config.h"
 #include "absl/cleanup/cleanup.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
-#include "absl/synchronization/notification.h"
 #include "workqueue/base/exceptions.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue {
 namespace {
@@ -23,7 +21,7 @@ namespace {
 // The pieces of one call, and what the threads share to do them.
 class Work {
  public:
-  Work(const absl::Notification* stop, size_t pieces, size_t chunk_size,
+  Work(const sync::Notification* stop, size_t pieces, size_t chunk_size,
        absl::FunctionRef<void(size_t)> do_piece)
       : stop_(stop),
         pieces_(pieces),
@@ -72,23 +70,23 @@ class Work {
     }
   }
 
-  const absl::Notification* const stop_;
+  const sync::Notification* const stop_;
   const size_t pieces_;
   const size_t chunk_size_;
   const size_t chunks_;
   const absl::FunctionRef<void(size_t)> do_piece_;
 
-  std::atomic<size_t> next_chunk_{0};
+  sync::Atomic<size_t> next_chunk_{0};
   // Whether some pieces will not be done.
-  std::atomic<bool> stopped_{false};
+  sync::Atomic<bool> stopped_{false};
   // Whether a piece threw, and the first exception.
-  std::atomic<bool> failed_{false};
+  sync::Atomic<bool> failed_{false};
   std::exception_ptr error_;
 };
 
 }  // namespace
 
-absl::Status ParallelizeUntil(const absl::Notification* stop, size_t workers,
+absl::Status ParallelizeUntil(const sync::Notification* stop, size_t workers,
                               size_t pieces,
                               absl::FunctionRef<void(size_t)> do_piece,
                               const ParallelizeOptions& options) {
@@ -100,9 +98,9 @@ absl::Status ParallelizeUntil(const absl::Notification* stop, size_t workers,
   }
   Work work(stop, pieces, options.chunk_size, do_piece);
   {
-    std::vector<std::thread> others;
+    std::vector<sync::Thread> others;
     absl::Cleanup join = [&others] {
-      for (std::thread& other : others) other.join();
+      for (sync::Thread& other : others) other.join();
     };
     internal::TryCall([&] {
       for (size_t i = 1; i < std::min(workers, work.chunks()); ++i) {

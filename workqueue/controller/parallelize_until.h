@@ -8,7 +8,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
-#include "absl/synchronization/notification.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue {
 
@@ -48,7 +48,7 @@ struct ParallelizeOptions {
 // The threads take the pieces in increasing order. No piece is done twice.
 // `do_piece` must be thread-safe. Each call of `do_piece` happens before the
 // return of `ParallelizeUntil()`.
-absl::Status ParallelizeUntil(const absl::Notification* stop, size_t workers,
+absl::Status ParallelizeUntil(const sync::Notification* stop, size_t workers,
                               size_t pieces,
                               absl::FunctionRef<void(size_t)> do_piece,
                               const ParallelizeOptions& options = {});

@@ -16,10 +16,10 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue {
 
@@ -66,7 +66,7 @@ struct ReconcileContext {
 
   // Notified when the controller is being stopped and does not wait any longer
   // for the queued items. The function should then return soon.
-  const absl::Notification& stop;
+  const sync::Notification& stop;
 
   // The time on `clock` at which the reconciliation should be over;
   // `absl::InfiniteFuture()` if the controller has no timeout. The controller

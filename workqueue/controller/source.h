@@ -12,10 +12,10 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/interfaces.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue {
 
@@ -39,7 +39,7 @@ struct SourceContext {
   RateLimitingInterface<T>& queue;
 
   // Notified when the controller is being stopped.
-  const absl::Notification& stop;
+  const sync::Notification& stop;
 
   // The controller's clock.
   Clock* clock;

@@ -10,7 +10,6 @@
 #error "workqueue/coroutine needs coroutines: compile as C++20 or later"
 #endif
 
-#include <atomic>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -23,6 +22,7 @@
 #include "workqueue/base/exceptions.h"
 #include "workqueue/coroutine/internal/stoppable_wait.h"
 #include "workqueue/executor.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue {
 namespace internal {
@@ -66,8 +66,8 @@ class CallbackState : public std::enable_shared_from_this<CallbackState<R>> {
 
   Executor* const executor_;
   absl::AnyInvocable<void(R) &&> resume_;
-  std::atomic<bool> claimed_{false};
-  std::atomic<int> events_{2};
+  sync::Atomic<bool> claimed_{false};
+  sync::Atomic<int> events_{2};
   R result_;
 };
 

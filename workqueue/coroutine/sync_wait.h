@@ -12,16 +12,16 @@
 
 #include <utility>
 
-#include "absl/synchronization/notification.h"
 #include "workqueue/coroutine/spawn.h"
 #include "workqueue/coroutine/task.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue {
 namespace internal {
 
 // Notifies a thread when a task has ended. Leaves the result to `*awaiter`.
 template <typename T>
-Spawned NotifyOfEnd(TaskAwaiter<T>* awaiter, absl::Notification* ended) {
+Spawned NotifyOfEnd(TaskAwaiter<T>* awaiter, sync::Notification* ended) {
   co_await TaskEnd<T>(awaiter);
   ended->Notify();
 }
@@ -42,7 +42,7 @@ Spawned NotifyOfEnd(TaskAwaiter<T>* awaiter, absl::Notification* ended) {
 template <typename T>
 T SyncWait(Task<T> task) {
   internal::TaskAwaiter<T> awaiter = std::move(task).operator co_await();
-  absl::Notification ended;
+  sync::Notification ended;
   internal::NotifyOfEnd(&awaiter, &ended)();
   ended.WaitForNotification();
   return awaiter.await_resume();

@@ -18,11 +18,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/inspect/inspectable.h"
 #include "workqueue/inspect/inspection.h"
+#include "workqueue/simulation/sync.h"
 #include "workqueue/timer/scheduler.h"
 
 namespace workqueue {
@@ -149,7 +149,7 @@ class InspectionRegistry {
 
     const std::string name;
     const std::string kind;
-    absl::Mutex mu;
+    sync::Mutex mu;
     // Null once the registration has been destroyed.
     std::unique_ptr<Inspectable> inspectable ABSL_GUARDED_BY(mu);
     std::vector<DepthSample> samples ABSL_GUARDED_BY(mu);
@@ -177,7 +177,7 @@ class InspectionRegistry {
   void TakeSample(Object& object);
 
   const size_t max_samples_;
-  mutable absl::Mutex mu_;
+  mutable sync::Mutex mu_;
   std::map<std::string, std::shared_ptr<Object>, std::less<>> objects_
       ABSL_GUARDED_BY(mu_);
   std::unique_ptr<Scheduler> scheduler_;  // calls TakeSamples()

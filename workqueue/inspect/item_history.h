@@ -11,8 +11,8 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/string_view.h"
-#include "absl/synchronization/mutex.h"
 #include "workqueue/inspect/inspection.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue {
 
@@ -47,7 +47,7 @@ class ItemHistory {
 
  private:
   const size_t max_events_;
-  mutable absl::Mutex mu_;
+  mutable sync::Mutex mu_;
   std::deque<InspectedEvent> events_ ABSL_GUARDED_BY(mu_);  // oldest first
   InspectedTotals totals_ ABSL_GUARDED_BY(mu_);
 };

@@ -15,6 +15,7 @@
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/base/wake_time.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue::internal {
 
@@ -141,7 +142,7 @@ class AddChannel {
 
   const std::function<void()> wake_;
 
-  absl::Mutex mu_;
+  sync::Mutex mu_;
   std::vector<Addition> additions_ ABSL_GUARDED_BY(mu_);
   internal::WakeTime loop_wake_time_ ABSL_GUARDED_BY(mu_);
   bool closed_ ABSL_GUARDED_BY(mu_) = false;

@@ -13,6 +13,7 @@
 
 #include "workqueue/base/exceptions.h"
 #include "workqueue/internal/compact_time.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue::internal {
 
@@ -176,7 +177,7 @@ class AddRing {
       return std::launder(reinterpret_cast<Addition*>(storage));
     }
 
-    std::atomic<uint64_t> state;
+    sync::Atomic<uint64_t> state;
     alignas(Addition) unsigned char storage[sizeof(Addition)];
   };
 
@@ -189,7 +190,7 @@ class AddRing {
     }
 
     // No earlier position is free.
-    std::atomic<uint64_t> tail{kCapacity};
+    sync::Atomic<uint64_t> tail{kCapacity};
     alignas(64) Slot slots[kCapacity];
   };
 
@@ -298,7 +299,7 @@ class AddRing {
 
   // Null while the ring is sealed. A push may still have the pointer then. In a
   // line of the cache of its own, because each push reads it.
-  alignas(64) std::atomic<Shared*> shared_{nullptr};
+  alignas(64) sync::Atomic<Shared*> shared_{nullptr};
 };
 
 }  // namespace workqueue::internal

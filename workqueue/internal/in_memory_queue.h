@@ -13,6 +13,7 @@
 
 #include "absl/base/attributes.h"
 #include "absl/base/thread_annotations.h"
+#include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -302,9 +303,20 @@ class InMemoryQueue : public QueueCore<T, Order, Hash, Eq>,
       }
       Delete(getter);
       --woken_getters_;
+      // The destructor waits for the call. A lease keeps the queue anyway.
+      if (callback != nullptr && !lease.ok()) ++this->blocked_;
     }
-    // The queue may have been destroyed, unless `lease` is of an item.
-    if (callback != nullptr) std::move(callback)(std::move(lease));
+    if (callback == nullptr) return;
+    if (lease.ok()) {
+      std::move(callback)(std::move(lease));
+      return;
+    }
+    absl::Cleanup called = [this] {
+      MutexLock lock(&mu_);
+      --this->blocked_;
+    };
+    std::move(callback)(std::move(lease));
+    callback = nullptr;
   }
 
   // Makes `getter`, which has been woken, wait again, in its old place. Only

@@ -4,7 +4,6 @@
 #ifndef WORKQUEUE_INTERNAL_LEASE_ACCESS_H_
 #define WORKQUEUE_INTERNAL_LEASE_ACCESS_H_
 
-#include <atomic>
 #include <cstddef>
 #include <utility>
 
@@ -14,6 +13,7 @@
 #include "workqueue/lease.h"
 #include "workqueue/lease_batch.h"
 #include "workqueue/ordering.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue::internal {
 
@@ -94,7 +94,7 @@ class LeaseCount {
   void Decrement() { --count_; }
 
  private:
-  std::atomic<size_t> count_{0};
+  sync::Atomic<size_t> count_{0};
 };
 
 }  // namespace workqueue::internal

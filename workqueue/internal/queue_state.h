@@ -4,7 +4,6 @@
 #ifndef WORKQUEUE_INTERNAL_QUEUE_STATE_H_
 #define WORKQUEUE_INTERNAL_QUEUE_STATE_H_
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -15,7 +14,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "workqueue/base/error_log.h"
 #include "workqueue/base/intrusive_list.h"
@@ -27,6 +25,7 @@
 #include "workqueue/internal/queue_metrics.h"
 #include "workqueue/log_sink.h"
 #include "workqueue/metrics.h"
+#include "workqueue/simulation/sync.h"
 #include "workqueue/timer/queue_clock.h"
 #include "workqueue/timer/waiting_loop.h"
 
@@ -176,7 +175,7 @@ class QueueState {
  private:
   // A thread that waits for an item without a timeout.
   struct Getter : IntrusiveLink<Getter> {
-    absl::CondVar wake_up;
+    sync::CondVar wake_up;
     bool woken = false;
   };
 
@@ -196,20 +195,21 @@ class QueueState {
   std::unique_ptr<Ticker> ticker_;
 
   // Signalled by `EndDrains()` and `NotifyIdle()`.
-  absl::CondVar drained_;
+  sync::CondVar drained_;
   // The number of calls of `EndDrains()`.
   int64_t drain_ends_ ABSL_GUARDED_BY(mu_) = 0;
-  // The number of threads that block in `AwaitItem()` or `AwaitDrained()`.
-  size_t blocked_ ABSL_GUARDED_BY(mu_) = 0;
   // True once the destructor has begun. No item is handed out then.
   bool closing_ ABSL_GUARDED_BY(mu_) = false;
 
   // Written under mu_.
-  std::atomic<bool> shutting_down_{false};
+  sync::Atomic<bool> shutting_down_{false};
   // Whether a callback is woken next if threads wait, too.
   bool turn_of_callback_ ABSL_GUARDED_BY(mu_) = false;
 
  protected:
+  // The number of threads that block in `AwaitItem()` or `AwaitDrained()`, and
+  // of callbacks that are being called with an error.
+  size_t blocked_ ABSL_GUARDED_BY(mu_) = 0;
   // The threads that wait and have not been woken, the last one first, the
   // callbacks likewise, but the first one first, and the number of both that
   // have been woken and do not run yet. While an item is ready and one of them
@@ -227,7 +227,7 @@ class QueueState {
   const std::unique_ptr<QueueMetrics> metrics_;
   // Begins a line, because an addition that is left to another thread reads the
   // members above without the lock.
-  alignas(64) mutable absl::Mutex mu_;
+  alignas(64) mutable sync::Mutex mu_;
 };
 
 }  // namespace workqueue::internal

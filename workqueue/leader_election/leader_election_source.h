@@ -14,6 +14,7 @@
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/controller/source.h"
 #include "workqueue/leader_election/leader_elector.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue {
 
@@ -85,7 +86,7 @@ class SourceSignal {
     return changed_ || stopping_;
   }
 
-  absl::Mutex mu_;
+  sync::Mutex mu_;
   bool changed_ ABSL_GUARDED_BY(mu_) = true;
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
 };

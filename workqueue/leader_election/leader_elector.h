@@ -16,7 +16,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "workqueue/base/error_log.h"
 #include "workqueue/base/worker_pool.h"
@@ -26,6 +25,7 @@
 #include "workqueue/log_sink.h"
 #include "workqueue/metrics.h"
 #include "workqueue/redis/redis_options.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue {
 
@@ -389,7 +389,7 @@ class LeaderElector {
   std::minstd_rand random_;
   std::string reported_;  // the leader that `on_new_leader` was told last
 
-  mutable absl::Mutex mu_;
+  mutable sync::Mutex mu_;
   // Null while the thread that makes the requests does not run.
   std::unique_ptr<Parker> parker_ ABSL_GUARDED_BY(mu_);
   bool started_ ABSL_GUARDED_BY(mu_) = false;
@@ -414,13 +414,13 @@ class LeaderElector {
   mutable bool lost_ ABSL_GUARDED_BY(mu_) = false;
 
   // Held while listeners are called.
-  absl::Mutex listeners_mu_;
+  sync::Mutex listeners_mu_;
   int64_t last_listener_ ABSL_GUARDED_BY(listeners_mu_) = 0;
   std::map<int64_t, std::function<void()>> listeners_
       ABSL_GUARDED_BY(listeners_mu_);
 
   // Held while threads are started and joined.
-  absl::Mutex threads_mu_ ABSL_ACQUIRED_BEFORE(mu_);
+  sync::Mutex threads_mu_ ABSL_ACQUIRED_BEFORE(mu_);
   internal::WorkerPool threads_ ABSL_GUARDED_BY(threads_mu_);
 
   // Is destroyed first, as it may still call this elector.

@@ -13,7 +13,6 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "absl/synchronization/mutex.h"
 #include "prometheus/counter.h"
 #include "prometheus/family.h"
 #include "prometheus/gauge.h"
@@ -25,6 +24,7 @@
 #include "workqueue/base/printable.h"
 #include "workqueue/metrics.h"
 #include "workqueue/prometheus/internal/gauges.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue {
 namespace {
@@ -386,7 +386,7 @@ class Provider final : public PrometheusMetricsProvider {
 
   internal::CombinedGauges combined_gauges_;
 
-  absl::Mutex mu_;
+  sync::Mutex mu_;
   // The keys are the names of queues, as in the labels.
   std::map<std::string, internal::PriorityDepthGauges> priority_depth_gauges_
       ABSL_GUARDED_BY(mu_);

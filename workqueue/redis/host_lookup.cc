@@ -10,7 +10,6 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <thread>  // NOLINT(build/c++11)
 #include <utility>
 
 #include "absl/base/const_init.h"
@@ -24,6 +23,7 @@
 #include "workqueue/base/process_id.h"
 #include "workqueue/base/worker_pool.h"
 #include "workqueue/redis/wake_fd.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue::internal {
 namespace {
@@ -33,7 +33,7 @@ namespace {
 using InProgress =
     std::map<std::pair<int, std::string>, std::shared_ptr<HostLookup>>;
 
-absl::Mutex mu(absl::kConstInit);
+sync::Mutex mu(absl::kConstInit);
 
 InProgress& AllInProgress() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu) {
   static auto* const lookups = new InProgress;
@@ -90,7 +90,7 @@ absl::StatusOr<std::shared_ptr<HostLookup>> HostLookup::Begin(
   if (lookup != nullptr) return lookup;
   lookup = std::make_shared<HostLookup>();
   const auto start = [lookup, host] {
-    std::thread([lookup, host] { lookup->Run(host); }).detach();
+    sync::Thread([lookup, host] { lookup->Run(host); }).detach();
   };
   if (lookup->done_.ok() && TryCall(start)) return lookup;
   AllInProgress().erase({ProcessId(), host});

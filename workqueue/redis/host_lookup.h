@@ -13,8 +13,8 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "workqueue/redis/wake_fd.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue::internal {
 
@@ -58,7 +58,7 @@ class HostLookup {
  private:
   void Run(const std::string& host);
 
-  mutable absl::Mutex mu_;
+  mutable sync::Mutex mu_;
   absl::StatusOr<Addresses> found_ ABSL_GUARDED_BY(mu_);
   WakeFd done_;
 };

@@ -4,7 +4,6 @@
 #ifndef WORKQUEUE_REDIS_SOURCE_OF_ADDRESS_H_
 #define WORKQUEUE_REDIS_SOURCE_OF_ADDRESS_H_
 
-#include <atomic>
 #include <memory>
 #include <string>
 
@@ -14,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "workqueue/redis/redis_options.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue::internal {
 
@@ -45,7 +45,7 @@ struct SourceOpener {
   using Function =
       absl::StatusOr<std::shared_ptr<Source>> (*)(const std::string& address);
 
-  static inline std::atomic<Function> function{nullptr};
+  static inline sync::Atomic<Function> function{nullptr};
 
   // Opens the source if `address` has the scheme. Otherwise it is null.
   static absl::StatusOr<std::shared_ptr<Source>> Open(

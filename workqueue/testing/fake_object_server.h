@@ -25,6 +25,7 @@
 #include "absl/synchronization/mutex.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/controller/lister_watcher.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue {
 
@@ -295,7 +296,7 @@ class FakeObjectServer {
   const std::function<std::string(const Object&)> key_;
   const std::function<void(Object&, int64_t)> set_version_;
 
-  mutable absl::Mutex mu_;
+  mutable sync::Mutex mu_;
   int64_t version_ ABSL_GUARDED_BY(mu_) = 0;
   std::map<std::string, std::shared_ptr<const Object>> objects_
       ABSL_GUARDED_BY(mu_);

@@ -10,9 +10,9 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
-#include "absl/synchronization/mutex.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/executor.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue {
 
@@ -56,7 +56,7 @@ class ManualExecutor final : public Executor {
   }
 
  private:
-  mutable absl::Mutex mu_;
+  mutable sync::Mutex mu_;
   std::deque<absl::AnyInvocable<void() &&>> tasks_ ABSL_GUARDED_BY(mu_);
 };
 

@@ -17,7 +17,6 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "workqueue/base/error_log.h"
 #include "workqueue/base/handle.h"
@@ -26,6 +25,7 @@
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/parker.h"
 #include "workqueue/log_sink.h"
+#include "workqueue/simulation/sync.h"
 #include "workqueue/timer/internal/leader_followers.h"
 #include "workqueue/timer/queue_clock.h"
 #include "workqueue/timer/waiting_loop.h"
@@ -314,7 +314,7 @@ class Scheduler : private WaitingLoop::Client {
   const std::function<void(TaskId, std::exception_ptr)> on_exception_;
   internal::ErrorLog errors_;
 
-  mutable absl::Mutex mu_;
+  mutable sync::Mutex mu_;
   TaskTable tasks_ ABSL_GUARDED_BY(mu_);
   // When the tasks are due, by their slots in tasks_.
   internal::WaitingSet waiting_ ABSL_GUARDED_BY(mu_);

@@ -14,13 +14,13 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "workqueue/base/indexed_heap.h"
 #include "workqueue/base/wake_time.h"
 #include "workqueue/clock/alarm.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/parker.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue {
 
@@ -197,7 +197,7 @@ class WaitingLoop {
   Clock* const clock_;
   const bool driven_;  // whether the program drives the loop
 
-  mutable absl::Mutex mu_;
+  mutable sync::Mutex mu_;
   // Where the thread sleeps; null once it has ended.
   std::unique_ptr<Parker> parker_ ABSL_GUARDED_BY(mu_);
   // Wakes the thread, or the program.
@@ -228,9 +228,9 @@ class WaitingLoop {
   // been destroyed.
   Client* running_ ABSL_GUARDED_BY(mu_) = nullptr;
   bool running_removed_ ABSL_GUARDED_BY(mu_) = false;
-  absl::CondVar run_ended_;
+  sync::CondVar run_ended_;
 
-  std::thread thread_;  // none if the program drives the loop
+  sync::Thread thread_;  // none if the program drives the loop
 };
 
 namespace internal {

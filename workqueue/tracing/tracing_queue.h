@@ -5,7 +5,6 @@
 #define WORKQUEUE_TRACING_TRACING_QUEUE_H_
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -34,6 +33,7 @@
 #include "workqueue/lease.h"
 #include "workqueue/lease_batch.h"
 #include "workqueue/log_sink.h"
+#include "workqueue/simulation/sync.h"
 #include "workqueue/tracing/internal/trace_book.h"
 #include "workqueue/tracing/queue_tracer.h"
 #include "workqueue/tracing/trace_context.h"
@@ -370,7 +370,7 @@ class TracingQueue final
         : attempt(book, item, info) {}
 
     typename Book::Attempt attempt;
-    std::atomic<bool> threw{false};
+    sync::Atomic<bool> threw{false};
   };
 
   TracingQueue(TracingQueueOptions<T> options, Clock* clock)

@@ -5,16 +5,14 @@
 #define WORKQUEUE_CLOCK_INTERNAL_CONDITION_VARIABLE_PARKER_H_
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>              // NOLINT(build/c++11)
-#include <condition_variable>  // NOLINT(build/c++11)
-#include <mutex>               // NOLINT(build/c++11)
-#include <thread>              // NOLINT(build/c++11)
+#include <chrono>  // NOLINT(build/c++11)
+#include <mutex>   // NOLINT(build/c++11)
 
 #include "absl/time/time.h"
 #include "workqueue/clock/internal/timer_slack.h"
 #include "workqueue/clock/parker.h"
 #include "workqueue/clock/steady_time.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue::internal {
 
@@ -34,14 +32,14 @@ class ConditionVariableParker final : public Parker {
     // The thread that has been woken may destroy this parker before `Unpark()`
     // has returned.
     while (notifying_.load() > 0) {
-      std::this_thread::yield();
+      sync::Yield();
     }
   }
 
   bool ParkUntil(absl::Time deadline) override {
     if (role_ == Role::kLoop) MinimizeTimerSlack();
     const absl::Duration end = deadline - epoch_;
-    std::unique_lock<std::mutex> lock(mu_);
+    std::unique_lock<sync::StdMutex> lock(mu_);
     while (!unparked_) {
       const absl::Duration now = SinceSteadyEpoch();
       if (end <= now) break;
@@ -56,7 +54,7 @@ class ConditionVariableParker final : public Parker {
 
   void Unpark() override {
     {
-      std::lock_guard<std::mutex> lock(mu_);
+      std::lock_guard<sync::StdMutex> lock(mu_);
       unparked_ = true;
       notifying_.fetch_add(1);
     }
@@ -69,11 +67,11 @@ class ConditionVariableParker final : public Parker {
  private:
   const absl::Time epoch_;
   const Role role_;
-  std::mutex mu_;
-  std::condition_variable cv_;
+  sync::StdMutex mu_;
+  sync::StdConditionVariable cv_;
   bool unparked_ = false;  // guarded by mu_
   // The number of threads that notify cv_.
-  std::atomic<int> notifying_{0};
+  sync::Atomic<int> notifying_{0};
 };
 
 }  // namespace workqueue::internal

@@ -9,6 +9,7 @@
 #include "absl/time/time.h"
 #include "workqueue/base/intrusive_list.h"
 #include "workqueue/base/mutex_lock.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue::internal {
 
@@ -19,17 +20,17 @@ using internal::MutexLock;
 // Expire() has set `expired`, so that Expire() never uses a destroyed waiter or
 // mutex.
 struct DeadlineWaiters::Waiter : internal::IntrusiveLink<Waiter> {
-  Waiter(absl::Mutex* m, const absl::Condition* c) : mu(m), cond(c) {}
+  Waiter(sync::Mutex* m, const absl::Condition* c) : mu(m), cond(c) {}
 
   bool Ready() { return expired || cond->Eval(); }
 
-  absl::Mutex* const mu;
+  sync::Mutex* const mu;
   const absl::Condition* const cond;
   bool chosen = false;   // guarded by DeadlineWaiters::mu_
   bool expired = false;  // guarded by *mu
 };
 
-bool DeadlineWaiters::Await(absl::Mutex* mu, const absl::Condition& cond,
+bool DeadlineWaiters::Await(sync::Mutex* mu, const absl::Condition& cond,
                             absl::Time deadline) {
   if (cond.Eval()) return true;
 

@@ -12,6 +12,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue::internal {
 
@@ -42,7 +43,7 @@ class DeadlineWaiters {
 
   // Does what `Clock::AwaitWithDeadline()` promises. A deadline has passed if
   // it is not later than the time of the latest `Expire()`.
-  bool Await(absl::Mutex* mu, const absl::Condition& cond, absl::Time deadline);
+  bool Await(sync::Mutex* mu, const absl::Condition& cond, absl::Time deadline);
 
   // Declares all deadlines up to and including `now` past. Wakes the threads
   // that wait for them.
@@ -66,7 +67,7 @@ class DeadlineWaiters {
   const std::function<void()> begun_;
   const std::function<void()> ended_;
 
-  mutable absl::Mutex mu_;
+  mutable sync::Mutex mu_;
   absl::Time now_ ABSL_GUARDED_BY(mu_);
   WaiterMap waiters_ ABSL_GUARDED_BY(mu_);
   // The number of threads woken by Expire() that have not yet left Await().

@@ -3,12 +3,10 @@
 
 #include <cstdint>
 #include <memory>
-#include <thread>  // NOLINT(build/c++11)
 
 #include "absl/base/config.h"
 #include "absl/base/const_init.h"
 #include "absl/synchronization/mutex.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "workqueue/base/exceptions.h"
 #include "workqueue/base/mutex_lock.h"
@@ -19,10 +17,13 @@
 #include "workqueue/clock/internal/deadline_waiters.h"
 #include "workqueue/clock/parker.h"
 #include "workqueue/clock/steady_time.h"
+#include "workqueue/simulation/sync.h"
 
 // Defined if `absl::Mutex` turns a relative timeout into a deadline on the wall
-// clock. Releases since 20230802 measure it on the monotonic clock.
-#if defined(ABSL_LTS_RELEASE_VERSION) && ABSL_LTS_RELEASE_VERSION < 20230802
+// clock. Releases since 20230802 measure it on the monotonic clock, and so does
+// a simulation.
+#if !defined(WORKQUEUE_SIMULATION) && defined(ABSL_LTS_RELEASE_VERSION) && \
+    ABSL_LTS_RELEASE_VERSION < 20230802
 #define WORKQUEUE_INTERNAL_ABSL_WAITS_ON_WALL_CLOCK 1
 #endif
 
@@ -39,7 +40,7 @@ class DeadlineThread {
   // Returns the thread of this process. A child of `fork()` does not have the
   // threads of its parent, and so gets a thread of its own.
   static DeadlineThread* Get(Clock* clock) {
-    static absl::Mutex mu(absl::kConstInit);
+    static sync::Mutex mu(absl::kConstInit);
     static DeadlineThread* thread = nullptr;
     internal::MutexLock lock(&mu);
     if (thread == nullptr || thread->process_ != ProcessId()) {
@@ -48,7 +49,7 @@ class DeadlineThread {
     return thread;
   }
 
-  bool Await(absl::Mutex* mu, const absl::Condition& cond,
+  bool Await(sync::Mutex* mu, const absl::Condition& cond,
              absl::Time deadline) {
     return waiters_.Await(mu, cond, deadline);
   }
@@ -59,7 +60,7 @@ class DeadlineThread {
         clock_(clock),
         parker_(clock->NewParker(Parker::Role::kLoop)),
         waiters_(clock->TimeNow(), [this] { parker_->Unpark(); }) {
-    std::thread([this] { Run(); }).detach();
+    sync::Thread([this] { Run(); }).detach();
   }
 
   void Run() {
@@ -95,7 +96,7 @@ class RealClock final : public Clock {
     ConditionVariableParker(epoch(), Parker::Role::kCaller)
         .ParkUntil(wakeup_time);
   }
-  bool AwaitWithDeadline(absl::Mutex* mu, const absl::Condition& cond,
+  bool AwaitWithDeadline(sync::Mutex* mu, const absl::Condition& cond,
                          absl::Time deadline) override;
   std::unique_ptr<Parker> NewParker(Parker::Role role) override {
     return std::make_unique<ConditionVariableParker>(epoch(), role);
@@ -109,11 +110,10 @@ class RealClock final : public Clock {
 
   // Adding integers is cheaper than adding an `absl::Duration` to an
   // `absl::Time`, which may be infinite.
-  const int64_t epoch_ns_ =
-      absl::GetCurrentTimeNanos() - NanosSinceSteadyEpoch();
+  const int64_t epoch_ns_ = sync::WallNanos() - NanosSinceSteadyEpoch();
 };
 
-bool RealClock::AwaitWithDeadline(absl::Mutex* mu, const absl::Condition& cond,
+bool RealClock::AwaitWithDeadline(sync::Mutex* mu, const absl::Condition& cond,
                                   absl::Time deadline) {
 #ifdef WORKQUEUE_INTERNAL_ABSL_WAITS_ON_WALL_CLOCK
   if (deadline == absl::InfiniteFuture()) {

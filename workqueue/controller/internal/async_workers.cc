@@ -288,7 +288,8 @@ void AsyncWorkers::OnAcquired(const absl::Status& status, LeasedItem& item) {
 
 void AsyncWorkers::Begin(const FlightPtr& flight) {
   const absl::Duration remaining = flight->Remaining();
-  if (remaining < absl::InfiniteDuration()) {
+  // Nothing remains after CancelAll(), with a deadline or without.
+  if (deadlines_ != nullptr && remaining < absl::InfiniteDuration()) {
     // Without memory for a task, the function must observe its deadline.
     TryCall([&] {
       auto task =

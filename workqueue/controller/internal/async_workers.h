@@ -11,13 +11,13 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "workqueue/base/intrusive_list.h"
 #include "workqueue/controller/controller_options.h"
 #include "workqueue/controller/internal/leased_item.h"
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/executor.h"
 #include "workqueue/loop_executor.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue {
 
@@ -152,7 +152,7 @@ class AsyncWorkers {
   const size_t max_in_flight_;
   const std::shared_ptr<AsyncGate> gate_;
 
-  absl::Mutex mu_;
+  sync::Mutex mu_;
   // The reconciliations in flight, and those that have been cancelled.
   Flights in_flight_ ABSL_GUARDED_BY(mu_);
   Flights cancelled_ ABSL_GUARDED_BY(mu_);
@@ -165,13 +165,13 @@ class AsyncWorkers {
   bool standing_by_ ABSL_GUARDED_BY(mu_) = false;
   bool stopped_acquiring_ ABSL_GUARDED_BY(mu_) = false;
   bool ended_ ABSL_GUARDED_BY(mu_) = false;
-  absl::CondVar not_acquiring_;
+  sync::CondVar not_acquiring_;
   // The number of flights that `engine_calls` have to end, and those of them
   // that must be tried again.
   size_t ending_ ABSL_GUARDED_BY(mu_) = 0;
   size_t unanswered_ ABSL_GUARDED_BY(mu_) = 0;  // whose leases have not ended
   FlightPtr retries_ ABSL_GUARDED_BY(mu_);
-  absl::CondVar none_ending_;
+  sync::CondVar none_ending_;
 };
 
 }  // namespace internal

@@ -4,7 +4,6 @@
 #ifndef WORKQUEUE_CONTROLLER_INTERNAL_CONTROLLER_CORE_H_
 #define WORKQUEUE_CONTROLLER_INTERNAL_CONTROLLER_CORE_H_
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -27,6 +26,7 @@
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/failures.h"
 #include "workqueue/log_sink.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue {
 
@@ -211,7 +211,7 @@ class ControllerCore : public Lifecycle {
   const size_t max_concurrent_reconciles_;
   const FailureLedgerOptions limits_;
   const bool shared_;
-  std::atomic<bool> end_unknown_{false};
+  sync::Atomic<bool> end_unknown_{false};
   ErrorLog queue_errors_;
   LastingError cannot_acquire_;
   MessageLimit failure_limit_;

@@ -28,6 +28,7 @@
 #include "workqueue/clock/clock.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/internal/forwarding_queue.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue::internal {
 
@@ -326,7 +327,7 @@ class KeptAdds final : public ForwardingQueue<T, RateLimitingInterface<T>,
   ErrorLog& errors_;
   const std::shared_ptr<WaitingLoop> loop_;  // may be null
 
-  mutable absl::Mutex mu_;
+  mutable sync::Mutex mu_;
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
   size_t dropped_ ABSL_GUARDED_BY(mu_) = 0;
   absl::Status error_ ABSL_GUARDED_BY(mu_);   // the last one

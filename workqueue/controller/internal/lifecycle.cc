@@ -4,7 +4,6 @@
 #include "workqueue/controller/internal/lifecycle.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -24,7 +23,6 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
-#include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "workqueue/base/error_log.h"
 #include "workqueue/base/exceptions.h"
@@ -35,6 +33,7 @@
 #include "workqueue/clock/clock.h"
 #include "workqueue/controller/controller_options.h"
 #include "workqueue/controller/source.h"
+#include "workqueue/simulation/sync.h"
 #include "workqueue/timer/waiting_loop.h"
 
 namespace workqueue::internal {
@@ -372,7 +371,7 @@ void Lifecycle::BeginAsyncRun(size_t i) {
   const LifecycleSource& source = sources_[i];
   OnRunBegins(i);
   // What the source calls more than once or too late does nothing.
-  const auto ended = std::make_shared<std::atomic<bool>>(false);
+  const auto ended = std::make_shared<sync::Atomic<bool>>(false);
   const SourceDone done = [this, i, ended,
                            gate = gate_](const absl::Status& status) {
     const Gate::Pass pass(gate.get());
@@ -696,14 +695,14 @@ bool Lifecycle::Sleep(absl::Duration d) {
   return !stopping_.HasBeenNotified();
 }
 
-void Lifecycle::AwaitRetry(const absl::Notification& over) {
+void Lifecycle::AwaitRetry(const sync::Notification& over) {
   Wait(RetryDelay(), over);
 }
 
-void Lifecycle::Wait(absl::Duration d, const absl::Notification& over) {
+void Lifecycle::Wait(absl::Duration d, const sync::Notification& over) {
   MutexLock lock(&mu_);
   clock_->AwaitWithDeadline(
-      &mu_, absl::Condition(&over, &absl::Notification::HasBeenNotified),
+      &mu_, absl::Condition(&over, &sync::Notification::HasBeenNotified),
       clock_->TimeNow() + d);
 }
 
@@ -741,7 +740,9 @@ void Lifecycle::AwaitIdle() {
     if (idle.ok() && HearsOfEnds()) {
       item_done_.Wait(&mu_);
     } else {
-      mu_.AwaitWithTimeout(absl::Condition(&abandoned), kUntilAskedAgain);
+      Clock* const real_clock = Clock::GetRealClock();
+      real_clock->AwaitWithDeadline(&mu_, absl::Condition(&abandoned),
+                                    real_clock->TimeNow() + kUntilAskedAgain);
     }
   }
 }

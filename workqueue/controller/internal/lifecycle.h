@@ -4,7 +4,6 @@
 #ifndef WORKQUEUE_CONTROLLER_INTERNAL_LIFECYCLE_H_
 #define WORKQUEUE_CONTROLLER_INTERNAL_LIFECYCLE_H_
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -20,8 +19,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/synchronization/mutex.h"
-#include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "workqueue/base/error_log.h"
 #include "workqueue/base/gate.h"
@@ -29,6 +26,7 @@
 #include "workqueue/clock/clock.h"
 #include "workqueue/controller/controller_options.h"
 #include "workqueue/controller/source.h"
+#include "workqueue/simulation/sync.h"
 #include "workqueue/timer/waiting_loop.h"
 
 namespace workqueue::internal {
@@ -86,10 +84,10 @@ class Lifecycle : private WaitingLoop::Client {
   void Join();
 
   // Notified when the controller begins to stop.
-  const absl::Notification& stopping() const { return stopping_; }
+  const sync::Notification& stopping() const { return stopping_; }
 
   // Notified when the controller no longer waits for the queued items.
-  const absl::Notification& abandoning() const { return abandoning_; }
+  const sync::Notification& abandoning() const { return abandoning_; }
 
   bool Sleep(absl::Duration d);
 
@@ -111,7 +109,7 @@ class Lifecycle : private WaitingLoop::Client {
 
   // Blocks until it is time for a retry, or until `over` is notified. `over`
   // must be `stopping()` or `abandoning()`.
-  void AwaitRetry(const absl::Notification& over);
+  void AwaitRetry(const sync::Notification& over);
 
  protected:
   ~Lifecycle() override;
@@ -235,7 +233,7 @@ class Lifecycle : private WaitingLoop::Client {
   }
 
   // Blocks until `d` has passed, or until `over` is notified.
-  void Wait(absl::Duration d, const absl::Notification& over);
+  void Wait(absl::Duration d, const sync::Notification& over);
 
   // The functions of the thread of the source with the number `i`, and of a
   // worker's thread.
@@ -272,10 +270,10 @@ class Lifecycle : private WaitingLoop::Client {
   const std::shared_ptr<Gate> gate_ = std::make_shared<Gate>();
 
   // Both are notified under mu_.
-  absl::Notification stopping_;
-  absl::Notification abandoning_;
+  sync::Notification stopping_;
+  sync::Notification abandoning_;
 
-  mutable absl::Mutex mu_;
+  mutable sync::Mutex mu_;
   State state_ ABSL_GUARDED_BY(mu_) = State::kNew;
   bool end_logged_ ABSL_GUARDED_BY(mu_) = false;
   // The error of Start().
@@ -298,8 +296,8 @@ class Lifecycle : private WaitingLoop::Client {
   absl::Status source_status_ ABSL_GUARDED_BY(mu_);
   // Signalled when a worker has ended, when abandoning_ is notified, and, if
   // idle_waiters_ is not zero, when an item is done.
-  absl::CondVar item_done_;
-  std::atomic<int> idle_waiters_{0};
+  sync::CondVar item_done_;
+  sync::Atomic<int> idle_waiters_{0};
 
   WorkerPool source_pool_;
   WorkerPool worker_pool_;

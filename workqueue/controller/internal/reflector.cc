@@ -14,7 +14,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
-#include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "ratelimit/jitter.h"
 #include "workqueue/base/error_log.h"
@@ -25,6 +24,7 @@
 #include "workqueue/clock/clock.h"
 #include "workqueue/controller/source.h"
 #include "workqueue/log_sink.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue::internal {
 namespace {
@@ -206,7 +206,7 @@ void Reflector::SetHealth(const absl::Status& status) {
 void Reflector::Sleep(absl::Duration d) {
   MutexLock lock(&mu_);
   clock_->AwaitWithDeadline(
-      &mu_, absl::Condition(&stopping_, &absl::Notification::HasBeenNotified),
+      &mu_, absl::Condition(&stopping_, &sync::Notification::HasBeenNotified),
       clock_->TimeNow() + d);
 }
 

@@ -12,8 +12,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/synchronization/mutex.h"
-#include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "ratelimit/jitter.h"
 #include "ratelimit/token_bucket.h"
@@ -22,6 +20,7 @@
 #include "workqueue/clock/clock.h"
 #include "workqueue/controller/source.h"
 #include "workqueue/log_sink.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue::internal {
 
@@ -121,8 +120,8 @@ class Reflector {
   const RestartBackoff backoff_;
   const std::unique_ptr<Jitter> jitter_;
 
-  mutable absl::Mutex mu_;
-  absl::Notification stopping_;  // notified under mu_
+  mutable sync::Mutex mu_;
+  sync::Notification stopping_;  // notified under mu_
   bool synced_ ABSL_GUARDED_BY(mu_) = false;
   absl::Status health_ ABSL_GUARDED_BY(mu_);
   bool must_tell_again_ ABSL_GUARDED_BY(mu_) = false;
@@ -136,7 +135,7 @@ class Reflector {
   // Limits how often a watch is begun again at once.
   const std::unique_ptr<TokenBucket> rewatches_;
 
-  absl::Mutex thread_mu_ ABSL_ACQUIRED_BEFORE(mu_);
+  sync::Mutex thread_mu_ ABSL_ACQUIRED_BEFORE(mu_);
   WorkerPool thread_ ABSL_GUARDED_BY(thread_mu_);
   // Started when it is first needed.
   WorkerPool telling_thread_ ABSL_GUARDED_BY(mu_);

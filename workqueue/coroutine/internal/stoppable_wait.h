@@ -4,7 +4,6 @@
 #ifndef WORKQUEUE_COROUTINE_INTERNAL_STOPPABLE_WAIT_H_
 #define WORKQUEUE_COROUTINE_INTERNAL_STOPPABLE_WAIT_H_
 
-#include <atomic>
 #include <coroutine>
 #include <optional>
 #include <stop_token>
@@ -16,6 +15,7 @@
 #include "workqueue/base/exceptions.h"
 #include "workqueue/coroutine/internal/resume_loop.h"
 #include "workqueue/executor.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue::internal {
 
@@ -115,7 +115,7 @@ class [[nodiscard]] StoppableWait {
   Executor* const executor_;
   const std::stop_token stop_;
   std::coroutine_handle<> waiter_;
-  std::atomic<int> events_{2};
+  sync::Atomic<int> events_{2};
   std::invoke_result_t<Begin&, Executor*, absl::AnyInvocable<void(Result) &&>>
       id_;
   Result result_;

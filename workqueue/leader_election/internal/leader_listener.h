@@ -9,10 +9,10 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
-#include "absl/synchronization/mutex.h"
 #include "workqueue/redis/redis_connector.h"
 #include "workqueue/redis/redis_options.h"
 #include "workqueue/redis/wake_fd.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue::internal {
 
@@ -50,7 +50,7 @@ class LeaderListener {
   WakeFd interrupt_;          // of the connection
   RedisConnector connector_;  // of the thread in `Run()`
 
-  absl::Mutex mu_;
+  sync::Mutex mu_;
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
 };
 

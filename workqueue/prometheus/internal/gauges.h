@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -17,13 +16,13 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/mutex.h"
 #include "prometheus/family.h"
 #include "prometheus/gauge.h"
 #include "prometheus/labels.h"
 #include "workqueue/base/intrusive_list.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/metrics.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue::internal {
 
@@ -93,7 +92,7 @@ class CombinedGauges {
     double value_ ABSL_GUARDED_BY(gauges_->mu_) = 0;
   };
 
-  absl::Mutex mu_;
+  sync::Mutex mu_;
   // The parts of each gauge.
   std::map<prometheus::Gauge*, IntrusiveList<Part>> parts_ ABSL_GUARDED_BY(mu_);
 };
@@ -125,7 +124,7 @@ class GaugeShare final : public GaugeMetric {
 
  private:
   prometheus::Gauge* const gauge_;
-  std::atomic<int64_t> count_{0};
+  sync::Atomic<int64_t> count_{0};
 };
 
 // PriorityDepthGauges
@@ -203,10 +202,10 @@ class PriorityDepthGauges {
 
     PriorityDepthGauges* const gauges_;
 
-    absl::Mutex mu_;
+    sync::Mutex mu_;
     // The first size_ elements are set, and do not change. Written under mu_.
     std::array<std::unique_ptr<Depth>, kMaxPriorities> depths_;
-    std::atomic<size_t> size_{0};
+    sync::Atomic<size_t> size_{0};
     std::optional<GaugeShare> others_ ABSL_GUARDED_BY(mu_);
   };
 
@@ -230,7 +229,7 @@ class PriorityDepthGauges {
   prometheus::Family<prometheus::Gauge>* const family_;
   const prometheus::Labels labels_;
 
-  absl::Mutex mu_;
+  sync::Mutex mu_;
   // Not a hash table: a failed allocation would leave Abseil's corrupted.
   std::map<int, prometheus::Gauge*> gauges_ ABSL_GUARDED_BY(mu_);
 };

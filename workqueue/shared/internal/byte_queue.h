@@ -5,7 +5,6 @@
 #define WORKQUEUE_SHARED_INTERNAL_BYTE_QUEUE_H_
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -21,6 +20,7 @@
 #include "workqueue/interfaces.h"
 #include "workqueue/redis/ticks.h"
 #include "workqueue/shared/internal/engine.h"
+#include "workqueue/simulation/sync.h"
 #include "workqueue/snapshot.h"
 
 namespace workqueue::internal {
@@ -44,8 +44,8 @@ struct HeldItem {
   const int64_t token;
   const int64_t priority;
   const int64_t ticks_queued;
-  const int64_t failures;         // before this processing
-  std::atomic<bool> lost{false};  // the engine has taken the item back
+  const int64_t failures;          // before this processing
+  sync::Atomic<bool> lost{false};  // the engine has taken the item back
   // When the lease expires at the latest, unless it is renewed; guarded by the
   // lock of the queue.
   absl::Time expiry;

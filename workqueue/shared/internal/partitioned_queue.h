@@ -4,7 +4,6 @@
 #ifndef WORKQUEUE_SHARED_INTERNAL_PARTITIONED_QUEUE_H_
 #define WORKQUEUE_SHARED_INTERNAL_PARTITIONED_QUEUE_H_
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <list>
@@ -19,7 +18,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "workqueue/base/slot_map.h"
 #include "workqueue/base/wake_time.h"
@@ -31,6 +29,7 @@
 #include "workqueue/shared/internal/byte_queue.h"
 #include "workqueue/shared/internal/engine.h"
 #include "workqueue/shared/internal/shared_queue_core.h"
+#include "workqueue/simulation/sync.h"
 #include "workqueue/timer/waiting_loop.h"
 
 namespace workqueue::internal {
@@ -156,9 +155,9 @@ class PartitionedQueue final : public ByteQueue, private WaitingLoop::Client {
   bool NothingPending() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const std::shared_ptr<WaitingLoop> loop_;
-  std::atomic<size_t> turn_{0};
+  sync::Atomic<size_t> turn_{0};
 
-  absl::Mutex mu_;
+  sync::Mutex mu_;
   Waiters waiters_ ABSL_GUARDED_BY(mu_);
   SlotMap<Entry, AcquireTag> entries_ ABSL_GUARDED_BY(mu_);
   size_t requests_ ABSL_GUARDED_BY(mu_) = 0;  // made, and neither answered

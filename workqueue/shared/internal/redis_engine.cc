@@ -9,7 +9,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>  // NOLINT(build/c++11)
 #include <utility>
 #include <vector>
 
@@ -38,6 +37,7 @@
 #include "workqueue/shared/internal/engine.h"
 #include "workqueue/shared/internal/layout.h"
 #include "workqueue/shared/internal/queue_script.h"
+#include "workqueue/simulation/sync.h"
 #include "workqueue/version.h"
 
 namespace workqueue::internal {
@@ -549,7 +549,7 @@ absl::StatusOr<EngineSettings> RedisEngine::CheckSettings(absl::Time deadline) {
 absl::Status RedisEngine::Listen(EngineListener* listener,
                                  absl::Time deadline) {
   listener_ = listener;
-  thread_ = std::thread([this] { ListenLoop(); });
+  thread_ = sync::Thread([this] { ListenLoop(); });
   MutexLock lock(&listen_mu_);
   const auto over = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     return subscribed_ || !(listen_error_.ok() || MayPass(listen_error_));

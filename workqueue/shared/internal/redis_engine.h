@@ -9,7 +9,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>  // NOLINT(build/c++11)
 #include <type_traits>
 #include <vector>
 
@@ -17,13 +16,13 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "workqueue/redis/redis_connection.h"
 #include "workqueue/redis/redis_connector.h"
 #include "workqueue/redis/redis_options.h"
 #include "workqueue/redis/wake_fd.h"
 #include "workqueue/shared/internal/engine.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue::internal {
 
@@ -105,7 +104,7 @@ class RedisEngine final : public Engine {
   std::vector<std::string> keys_;  // by Key
 
   // Whether a request is in progress. Its thread uses the following members.
-  absl::Mutex mu_;
+  sync::Mutex mu_;
   bool busy_ ABSL_GUARDED_BY(mu_) = false;
   RedisConnector connector_;
   Session session_;
@@ -113,7 +112,7 @@ class RedisEngine final : public Engine {
   // after further ones.
   bool may_come_late_ = false;
 
-  absl::Mutex listen_mu_;
+  sync::Mutex listen_mu_;
   EngineListener* listener_ = nullptr;  // set before the thread starts
   WakeFd interrupt_;                    // of the connection that listens
   // Where the requests go, and which server is there; empty if that is unknown.
@@ -124,7 +123,7 @@ class RedisEngine final : public Engine {
   bool subscribed_ ABSL_GUARDED_BY(listen_mu_) = false;
   absl::Status listen_error_ ABSL_GUARDED_BY(listen_mu_);
   bool stopping_ ABSL_GUARDED_BY(listen_mu_) = false;
-  std::thread thread_;
+  sync::Thread thread_;
 };
 
 }  // namespace workqueue::internal

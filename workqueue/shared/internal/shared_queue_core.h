@@ -4,7 +4,6 @@
 #ifndef WORKQUEUE_SHARED_INTERNAL_SHARED_QUEUE_CORE_H_
 #define WORKQUEUE_SHARED_INTERNAL_SHARED_QUEUE_CORE_H_
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -20,7 +19,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "workqueue/base/error_log.h"
@@ -36,6 +34,7 @@
 #include "workqueue/shared/internal/byte_queue.h"
 #include "workqueue/shared/internal/engine.h"
 #include "workqueue/shared/internal/shared_queue_metrics.h"
+#include "workqueue/simulation/sync.h"
 #include "workqueue/timer/waiting_loop.h"
 
 namespace workqueue::internal {
@@ -173,7 +172,7 @@ class SharedQueueCore final : public ByteQueue,
     bool done = false;
     absl::Status status;
     std::vector<int64_t> results;
-    absl::CondVar changed;  // done, or this call's thread is to send
+    sync::CondVar changed;  // done, or this call's thread is to send
   };
 
   // A thread or a callback that waits for an item.
@@ -331,9 +330,9 @@ class SharedQueueCore final : public ByteQueue,
   const std::unique_ptr<Engine> engine_;
   bool added_to_loop_ = false;
 
-  std::atomic<bool> closed_{false};
-  std::atomic<bool> shut_down_{false};
-  std::atomic<bool> reachable_{true};
+  sync::Atomic<bool> closed_{false};
+  sync::Atomic<bool> shut_down_{false};
+  sync::Atomic<bool> reachable_{true};
   // The error of the last request, and when the first request that failed was
   // sent, on the machine's clock.
   absl::Status error_ ABSL_GUARDED_BY(mu_);
@@ -348,7 +347,7 @@ class SharedQueueCore final : public ByteQueue,
   int64_t born_ ABSL_GUARDED_BY(mu_) = 0;
   std::optional<absl::Time> data_lost_at_ ABSL_GUARDED_BY(mu_);
 
-  mutable absl::Mutex mu_;
+  mutable sync::Mutex mu_;
 
   // Calls to be sent, in their order, and whether a thread sends.
   std::deque<Call*> calls_ ABSL_GUARDED_BY(mu_);

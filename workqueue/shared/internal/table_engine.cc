@@ -3,7 +3,6 @@
 
 #include "workqueue/shared/internal/table_engine.h"
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -33,6 +32,7 @@
 #include "workqueue/shared/internal/ordered_store.h"
 #include "workqueue/shared/internal/stored_election.h"
 #include "workqueue/shared/internal/stored_queue.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue::internal {
 namespace {
@@ -86,7 +86,7 @@ class TableEngine::State {
   const std::unique_ptr<EngineDatabase> database_;
   Clock* const clock_;  // may be null
 
-  absl::Mutex mu_;
+  sync::Mutex mu_;
   std::map<int64_t, Client*> clients_ ABSL_GUARDED_BY(mu_);  // that listen
   Client* delivering_ ABSL_GUARDED_BY(mu_) = nullptr;
   std::set<ElectionClient*> elections_ ABSL_GUARDED_BY(mu_);
@@ -136,9 +136,9 @@ class TableEngine::Client final : public Engine {
   const std::string queue_;
   const std::string layout_;
   EngineListener* listener_ = nullptr;
-  std::atomic<int64_t> number_{0};  // of the listener
+  sync::Atomic<int64_t> number_{0};  // of the listener
   // The last message that it has received, and that has been removed.
-  std::atomic<int64_t> received_{0};
+  sync::Atomic<int64_t> received_{0};
   int64_t removed_ = 0;
   // The last request, for a copy of it.
   std::string last_client_;
@@ -195,8 +195,8 @@ class TableEngine::ElectionClient final : public Election {
   const StoredElection::Elector elector_;
   const absl::Duration timeout_;
   std::function<void()> heard_;
-  std::atomic<bool> interrupted_{false};
-  std::atomic<int64_t> releases_{0};
+  sync::Atomic<bool> interrupted_{false};
+  sync::Atomic<int64_t> releases_{0};
 };
 
 absl::Status TableEngine::State::StartThread() {
@@ -535,7 +535,7 @@ std::unique_ptr<Election> TableEngine::NewElection(
 absl::StatusOr<std::shared_ptr<TableEngine>> OpenShared(
     const std::string& address,
     const std::function<absl::StatusOr<std::unique_ptr<TableEngine>>()>& open) {
-  static absl::Mutex mu(absl::kConstInit);
+  static sync::Mutex mu(absl::kConstInit);
   static auto& states =
       *new std::map<std::string, std::weak_ptr<TableEngine::State>>();
   MutexLock lock(&mu);

@@ -4,7 +4,6 @@
 #ifndef WORKQUEUE_SHARED_INTERNAL_TABLE_ENGINE_H_
 #define WORKQUEUE_SHARED_INTERNAL_TABLE_ENGINE_H_
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -23,6 +22,7 @@
 #include "workqueue/redis/source_of_address.h"
 #include "workqueue/shared/internal/engine.h"
 #include "workqueue/shared/internal/ordered_store.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue::internal {
 
@@ -110,11 +110,12 @@ class EngineDatabase {
   // error nothing has changed.
   virtual absl::Status Write(
       absl::Time deadline, const Body& body,
-      const std::atomic<bool>* interrupted = nullptr) = 0;
+      const sync::Atomic<bool>* interrupted = nullptr) = 0;
 
   // The same, for a `body` that only reads.
-  virtual absl::Status Read(absl::Time deadline, const Body& body,
-                            const std::atomic<bool>* interrupted = nullptr) = 0;
+  virtual absl::Status Read(
+      absl::Time deadline, const Body& body,
+      const sync::Atomic<bool>* interrupted = nullptr) = 0;
 
   // Must be called when a flag of a call has been set.
   virtual void Interrupted() = 0;

@@ -28,6 +28,7 @@
 #include "workqueue/shared/internal/ordered_store.h"
 #include "workqueue/shared/internal/stored_election.h"
 #include "workqueue/shared/internal/stored_queue.h"
+#include "workqueue/simulation/sync.h"
 #include "workqueue/timer/waiting_loop.h"
 
 namespace workqueue {
@@ -170,7 +171,7 @@ class MemoryEngine::State {
 
   Clock* const clock_;
 
-  absl::Mutex mu_;
+  sync::Mutex mu_;
   Faults faults_ ABSL_GUARDED_BY(mu_);
   std::map<std::string, Faults> faults_of_ ABSL_GUARDED_BY(mu_);
   std::map<std::string, Chance> chances_ ABSL_GUARDED_BY(mu_);

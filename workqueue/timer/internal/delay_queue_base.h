@@ -4,7 +4,6 @@
 #ifndef WORKQUEUE_TIMER_INTERNAL_DELAY_QUEUE_BASE_H_
 #define WORKQUEUE_TIMER_INTERNAL_DELAY_QUEUE_BASE_H_
 
-#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -13,12 +12,12 @@
 #include "absl/base/optimization.h"
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/base/slab.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/parker.h"
+#include "workqueue/simulation/sync.h"
 #include "workqueue/timer/internal/leader_followers.h"
 #include "workqueue/timer/queue_clock.h"
 #include "workqueue/timer/waiting_loop.h"
@@ -98,13 +97,13 @@ class DelayQueueBase {
   // That of the clock, if the program drives it, and null otherwise.
   const std::shared_ptr<WaitingLoop> driven_loop_;
 
-  mutable absl::Mutex mu_;
+  mutable sync::Mutex mu_;
   // When the values are due, by their ids.
   WaitingSet waiting_ ABSL_GUARDED_BY(mu_);
   // How many calls destroy values without the lock.
   size_t destroying_ ABSL_GUARDED_BY(mu_) = 0;
   // Written under mu_.
-  std::atomic<bool> shutting_down_{false};
+  sync::Atomic<bool> shutting_down_{false};
   LeaderFollowers waiters_ ABSL_GUARDED_BY(mu_);
 
  private:

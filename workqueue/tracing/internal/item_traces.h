@@ -11,11 +11,11 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/inlined_vector.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "workqueue/base/exceptions.h"
 #include "workqueue/base/lru_map.h"
 #include "workqueue/base/mutex_lock.h"
+#include "workqueue/simulation/sync.h"
 #include "workqueue/tracing/queue_tracer.h"
 #include "workqueue/tracing/trace_context.h"
 
@@ -264,7 +264,7 @@ class ItemTraces {
 
   const size_t max_contexts_;
 
-  absl::Mutex mu_;
+  sync::Mutex mu_;
   LruMap<T, Entry, Hash, Eq> entries_ ABSL_GUARDED_BY(mu_);
 };
 

@@ -4,7 +4,6 @@
 #ifndef WORKQUEUE_TRACING_INTERNAL_TRACE_BOOK_H_
 #define WORKQUEUE_TRACING_INTERNAL_TRACE_BOOK_H_
 
-#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -20,6 +19,7 @@
 #include "workqueue/base/printable.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/log_sink.h"
+#include "workqueue/simulation/sync.h"
 #include "workqueue/tracing/internal/item_traces.h"
 #include "workqueue/tracing/queue_tracer.h"
 #include "workqueue/tracing/trace_context.h"
@@ -209,7 +209,7 @@ class TraceBook<T, Hash, Eq>::Attempt {
   const absl::Time begin_;
   absl::InlinedVector<std::unique_ptr<ReconcileSpan>, 1> spans_;
   TraceContext context_;
-  std::atomic<bool> ended_{false};
+  sync::Atomic<bool> ended_{false};
 };
 
 }  // namespace workqueue::internal

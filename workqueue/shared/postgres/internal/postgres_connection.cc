@@ -7,7 +7,6 @@
 #include <poll.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -25,6 +24,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue::internal {
 namespace {
@@ -170,7 +170,7 @@ absl::Status PostgresConnection::ConnectionError() {
 }
 
 absl::Status PostgresConnection::Await(bool writes, absl::Time deadline,
-                                       const std::atomic<bool>* interrupted) {
+                                       const sync::Atomic<bool>* interrupted) {
   while (true) {
     const absl::Duration left = deadline - Now();
     const bool stops = interrupted != nullptr && *interrupted;
@@ -284,7 +284,7 @@ absl::Status PostgresConnection::Send(
 }
 
 absl::StatusOr<PGresult*> PostgresConnection::Next(
-    absl::Time deadline, const std::atomic<bool>* interrupted) {
+    absl::Time deadline, const sync::Atomic<bool>* interrupted) {
   int unsent = PQflush(connection_);
   while (unsent != 0 || PQisBusy(connection_) != 0) {
     if (unsent < 0) return ConnectionError();
@@ -298,7 +298,7 @@ absl::StatusOr<PGresult*> PostgresConnection::Next(
 
 absl::StatusOr<std::vector<PostgresRows>> PostgresConnection::Execute(
     const std::vector<PostgresStatement>& statements, absl::Time deadline,
-    const std::atomic<bool>* interrupted) {
+    const sync::Atomic<bool>* interrupted) {
   const size_t known = prepared_.size();
   absl::Status status = Send(statements);
   if (!status.ok()) return absl::UnknownError(status.message());

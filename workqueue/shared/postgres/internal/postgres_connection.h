@@ -4,7 +4,6 @@
 #ifndef WORKQUEUE_SHARED_POSTGRES_INTERNAL_POSTGRES_CONNECTION_H_
 #define WORKQUEUE_SHARED_POSTGRES_INTERNAL_POSTGRES_CONNECTION_H_
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -17,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "workqueue/simulation/sync.h"
 
 struct pg_conn;
 struct pg_result;
@@ -83,7 +83,7 @@ class PostgresConnection {
   // executed after `absl::UnknownError`, and not after any other error.
   absl::StatusOr<std::vector<PostgresRows>> Execute(
       const std::vector<PostgresStatement>& statements, absl::Time deadline,
-      const std::atomic<bool>* interrupted = nullptr);
+      const sync::Atomic<bool>* interrupted = nullptr);
 
   // Executes a text with several statements, in one transaction. Only before
   // the first `Execute()`.
@@ -113,11 +113,11 @@ class PostgresConnection {
 
   // Waits for the socket. Returns an error at the deadline.
   absl::Status Await(bool writes, absl::Time deadline,
-                     const std::atomic<bool>* interrupted);
+                     const sync::Atomic<bool>* interrupted);
   absl::Status Send(const std::vector<PostgresStatement>& statements);
   // The next result; null at the end of a statement's.
   absl::StatusOr<pg_result*> Next(absl::Time deadline,
-                                  const std::atomic<bool>* interrupted);
+                                  const sync::Atomic<bool>* interrupted);
   absl::Status ConnectionError();
 
   pg_conn* connection_ = nullptr;

@@ -4,7 +4,6 @@
 #ifndef WORKQUEUE_SHARED_POSTGRES_INTERNAL_POSTGRES_DATABASE_H_
 #define WORKQUEUE_SHARED_POSTGRES_INTERNAL_POSTGRES_DATABASE_H_
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -18,12 +17,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/shared/internal/table_engine.h"
 #include "workqueue/shared/postgres/internal/postgres_connection.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue::internal {
 
@@ -66,11 +65,11 @@ class PostgresDatabase final : public EngineDatabase {
 
   // EngineDatabase
   absl::Status Write(absl::Time deadline, const Body& body,
-                     const std::atomic<bool>* interrupted = nullptr) override {
+                     const sync::Atomic<bool>* interrupted = nullptr) override {
     return Run({deadline, interrupted, /*writes=*/true}, body);
   }
   absl::Status Read(absl::Time deadline, const Body& body,
-                    const std::atomic<bool>* interrupted = nullptr) override {
+                    const sync::Atomic<bool>* interrupted = nullptr) override {
     return Run({deadline, interrupted, /*writes=*/false}, body);
   }
   void Interrupted() override {}  // A call looks at its flag often.
@@ -88,7 +87,7 @@ class PostgresDatabase final : public EngineDatabase {
 
   struct Call {
     absl::Time deadline;
-    const std::atomic<bool>* interrupted;
+    const sync::Atomic<bool>* interrupted;
     bool writes;
   };
 
@@ -114,15 +113,15 @@ class PostgresDatabase final : public EngineDatabase {
   const std::string address_;
   const std::unique_ptr<const Sql> sql_;
   // Identify the tables among all that take locks and listen.
-  std::atomic<int64_t> entry_table_{0}, listener_table_{0};
+  sync::Atomic<int64_t> entry_table_{0}, listener_table_{0};
 
-  absl::Mutex mu_;
+  sync::Mutex mu_;
   std::vector<std::unique_ptr<PostgresConnection>> idle_ ABSL_GUARDED_BY(mu_);
   // The number and the layout of each queue by name: they never change.
   std::map<std::string, std::pair<int64_t, std::string>> queues_
       ABSL_GUARDED_BY(mu_);
 
-  absl::Mutex listening_mu_;
+  sync::Mutex listening_mu_;
   std::unique_ptr<PostgresConnection> listening_ ABSL_GUARDED_BY(listening_mu_);
   bool polls_ ABSL_GUARDED_BY(listening_mu_) = false;
   std::set<int64_t> listeners_ ABSL_GUARDED_BY(listening_mu_);

@@ -9,7 +9,6 @@
 #include <time.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -33,6 +32,7 @@
 #include "workqueue/shared/internal/ordered_store.h"
 #include "workqueue/shared/internal/table_engine.h"
 #include "workqueue/shared/sqlite/internal/wake_file.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue::internal {
 namespace {
@@ -336,7 +336,7 @@ void SqliteFile::Wake() {
 }
 
 absl::Status SqliteFile::Run(absl::Time deadline, const Body& body, bool writes,
-                             const std::atomic<bool>* interrupted) {
+                             const sync::Atomic<bool>* interrupted) {
   Job job = {body, writes, deadline, interrupted};
   std::vector<Job*> jobs;
   {

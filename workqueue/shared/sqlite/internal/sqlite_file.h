@@ -4,7 +4,6 @@
 #ifndef WORKQUEUE_SHARED_SQLITE_INTERNAL_SQLITE_FILE_H_
 #define WORKQUEUE_SHARED_SQLITE_INTERNAL_SQLITE_FILE_H_
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -17,10 +16,10 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "workqueue/shared/internal/table_engine.h"
 #include "workqueue/shared/sqlite/internal/wake_file.h"
+#include "workqueue/simulation/sync.h"
 
 struct sqlite3;
 struct sqlite3_stmt;
@@ -51,11 +50,11 @@ class SqliteFile final : public EngineDatabase {
 
   // EngineDatabase
   absl::Status Write(absl::Time deadline, const Body& body,
-                     const std::atomic<bool>* interrupted = nullptr) override {
+                     const sync::Atomic<bool>* interrupted = nullptr) override {
     return Run(deadline, body, /*writes=*/true, interrupted);
   }
   absl::Status Read(absl::Time deadline, const Body& body,
-                    const std::atomic<bool>* interrupted = nullptr) override {
+                    const sync::Atomic<bool>* interrupted = nullptr) override {
     return Run(deadline, body, /*writes=*/false, interrupted);
   }
   void Interrupted() override;
@@ -82,7 +81,7 @@ class SqliteFile final : public EngineDatabase {
     const Body& body;
     const bool writes;
     const absl::Time deadline;
-    const std::atomic<bool>* const interrupted;
+    const sync::Atomic<bool>* const interrupted;
     bool taken = false;
     bool done = false;
     absl::Status status = {};
@@ -99,7 +98,7 @@ class SqliteFile final : public EngineDatabase {
   absl::Status Execute(const std::string& sql);
 
   absl::Status Run(absl::Time deadline, const Body& body, bool writes,
-                   const std::atomic<bool>* interrupted);
+                   const sync::Atomic<bool>* interrupted);
   void RunTogether(const std::vector<Job*>& jobs);
   // Returns an error if nothing has been written, or if that is not known.
   // Tries again while other processes prevent it, until one of the jobs is
@@ -121,7 +120,7 @@ class SqliteFile final : public EngineDatabase {
   std::unique_ptr<WakeFile> wake_file_;
 
   // Whether a thread has a transaction. It uses all members below the queue.
-  absl::Mutex mu_;
+  sync::Mutex mu_;
   bool busy_ ABSL_GUARDED_BY(mu_) = false;
   std::deque<Job*> jobs_ ABSL_GUARDED_BY(mu_);
   std::set<int64_t> listeners_ ABSL_GUARDED_BY(mu_);  // of this process

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -25,13 +24,14 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue::internal {
 namespace {
 
 constexpr size_t kSize = 4096;
 
-static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t),
+static_assert(sizeof(sync::Atomic<uint32_t>) == sizeof(uint32_t),
               "the words are those of other processes, too");
 
 // A lock of the byte of a number, which no other part of the program releases
@@ -71,7 +71,7 @@ absl::StatusOr<std::unique_ptr<WakeFile>> WakeFile::Open(
     return status;
   }
   return absl::WrapUnique(
-      new WakeFile(file, static_cast<std::atomic<uint32_t>*>(mapped)));
+      new WakeFile(file, static_cast<sync::Atomic<uint32_t>*>(mapped)));
 }
 
 WakeFile::~WakeFile() {

@@ -6,13 +6,13 @@
 
 #include <sys/types.h>
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue::internal {
 
@@ -59,13 +59,13 @@ class WakeFile {
   bool IsOccupied(int64_t number) const;
 
  private:
-  WakeFile(int file, std::atomic<uint32_t>* words)
+  WakeFile(int file, sync::Atomic<uint32_t>* words)
       : file_(file), words_(words) {}
 
   bool Lock(int64_t number, bool locks) const;
 
   const int file_;
-  std::atomic<uint32_t>* const words_;
+  sync::Atomic<uint32_t>* const words_;
 };
 
 }  // namespace workqueue::internal

@@ -1,0 +1,571 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "test/simulation/queue_life.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "workqueue/lease_batch.h"
+#include "workqueue/snapshot.h"
+
+namespace workqueue {
+namespace {
+
+using simulation::AtRest;
+using simulation::Check;
+using simulation::Choose;
+
+// Runs each task on a thread of its own.
+class ThreadExecutor final : public Executor {
+ public:
+  void Execute(absl::AnyInvocable<void() &&> task) override {
+    threads_.Start([task = std::move(task)]() mutable { std::move(task)(); });
+  }
+
+ private:
+  Threads threads_;
+};
+
+std::unique_ptr<Executor> AnyExecutor() {
+  switch (Choose(3)) {
+    case 0:
+      return std::make_unique<InlineExecutor>();
+    case 1:
+      return std::make_unique<ThreadExecutor>();
+    default:
+      ThreadPoolOptions options;
+      options.threads = 1 + Choose(2);
+      return *ThreadPool::Create(options);
+  }
+}
+
+bool OneIn(int count) { return Choose(count) == count - 1; }
+
+void CheckEnd(const absl::Status& status) {
+  Check(absl::IsCancelled(status), "a wait ends without a reason");
+}
+
+}  // namespace
+
+DelayingInterface<std::string>* QueueLife::delaying() const {
+  return options_.delays ? static_cast<DelayingInterface<Key>*>(queue_.get())
+                         : nullptr;
+}
+
+RateLimitingInterface<std::string>* QueueLife::limiting() const {
+  return options_.rate_limits
+             ? static_cast<RateLimitingInterface<Key>*>(queue_.get())
+             : nullptr;
+}
+
+const std::string& QueueLife::AnyKey() {
+  return keys_[Choose(static_cast<int>(keys_.size()))];
+}
+
+void QueueLife::Live() {
+  for (int i = 1 + Choose(3); i > 0; --i) {
+    keys_.push_back(std::string(1, static_cast<char>('a' + keys_.size())));
+  }
+  executor_ = AnyExecutor();
+  queue_ = options_.make();
+  {
+    Threads workers;
+    {
+      Threads others;
+      const int num_workers = Choose(4);
+      loops_only_ = OneIn(2);
+      has_worker_ = loops_only_ && num_workers > 0;
+      const int kinds = Choose(2);  // all alike, or not
+      for (int i = 0; i < num_workers; ++i) {
+        const int kind = kinds == 0 && i > 0 ? 0 : Choose(6);
+        workers.Start([this, kind] { Work(kind); });
+      }
+      for (int i = loops_only_ ? 0 : Choose(3); i > 0; --i) WorkAsync();
+      for (int i = 1 + Choose(3); i > 0; --i) {
+        others.Start([this] {
+          for (int n = 1 + Choose(3); n > 0; --n) AddSome();
+        });
+      }
+      if (OneIn(3)) others.Start([this] { Look(); });
+      if (OneIn(2)) others.Start([this] { CancelSome(); });
+      if (OneIn(3)) {
+        ending_ = true;
+        if (OneIn(2)) others.Join();
+        End();
+      }
+    }
+    AtRest([this] { CheckRest(); });
+    for (int n = Choose(3); n > 0 && !ending_; --n) {
+      if (OneIn(2)) AddSome();
+      if (options_.delays && OneIn(2)) {
+        simulation::Sleep(absl::Milliseconds(500 + 1000 * Choose(2)));
+      }
+      AtRest([this] { CheckRest(); });
+    }
+    if (!ending_) {
+      AtRest([this] {
+        ending_ = true;
+        // Its workers block in it, and their calls end with nothing.
+        destroying_ = tokens_.empty() && callbacks_ == 0 &&
+                      queue_->TakeSnapshotUpTo(0)->num_waiting == 0 &&
+                      queue_->Len() == 0 && OneIn(3);
+      });
+      if (destroying_) {
+        queue_.reset();
+      } else {
+        End();
+      }
+    }
+  }
+  if (queue_ != nullptr) {
+    simulation::AwaitIdle();
+    while (!tokens_.empty() || callbacks_ > 0) {
+      simulation::Sleep(absl::Seconds(1));
+      simulation::AwaitIdle();
+    }
+    // What the workers that do not wait for ever have left.
+    while (true) {
+      const int64_t begin = history_.Begin();
+      const absl::StatusOr<Key> key = queue_->TryGet();
+      if (!key.ok()) {
+        Check(absl::IsCancelled(key.status()), "a queue does not end");
+        break;
+      }
+      NoteHandOut(*key, begin);
+      const int64_t end = history_.BeginEnd(*key);
+      Check(queue_->Done(*key), "Done() finds nothing");
+      history_.End(*key, QueueOperation::kDone, end, tokens_[*key]);
+      tokens_.erase(*key);
+    }
+    Check(queue_->Len() == 0, "an item is left");
+    history_.IsIdle(history_.Begin());
+    queue_.reset();
+  }
+  for (const std::shared_ptr<Call>& call : calls_) {
+    Check(call->called != call->cancelled, "a callback is lost");
+  }
+  executor_.reset();
+  if (!destroying_) history_.Verify();
+}
+
+void QueueLife::NoteAdd(const Key& key, bool added, absl::Duration due) {
+  if (!added) {
+    Check(queue_->ShuttingDown(), "an open queue refuses an item");
+    return;
+  }
+  const auto [it, is_new] = earliest_.emplace(key, due);
+  if (!is_new) it->second = (std::min)(it->second, due);
+}
+
+void QueueLife::AddSome() {
+  if (options_.delays && OneIn(2)) {
+    AddLater(AnyKey());
+    return;
+  }
+  if (!OneIn(3)) {
+    AddOne(AnyKey());
+    return;
+  }
+  std::vector<Key> keys;
+  for (int n = 1 + Choose(3); n > 0; --n) keys.push_back(AnyKey());
+  const int64_t begin = history_.Begin();
+  for (const Key& key : keys) earliest_[key] = absl::ZeroDuration();
+  const bool added = queue_->AddAll(keys);
+  for (const Key& key : keys) {
+    NoteAdd(key, added, absl::ZeroDuration());
+    if (added) history_.End(key, QueueOperation::kAdd, begin);
+  }
+}
+
+void QueueLife::AddOne(const Key& key) {
+  const int64_t begin = history_.Begin();
+  earliest_[key] = absl::ZeroDuration();
+  bool added;
+  if (options_.priorities && OneIn(2)) {
+    AddOptions options;
+    options.priority = Choose(3);
+    added = queue_->AddWithOptions(options, {key});
+  } else {
+    added = queue_->Add(key);
+  }
+  NoteAdd(key, added, absl::ZeroDuration());
+  if (added) history_.End(key, QueueOperation::kAdd, begin);
+}
+
+void QueueLife::AddLater(const Key& key) {
+  const int64_t begin = history_.Begin();
+  const absl::Duration delay = absl::Milliseconds(500 * Choose(4));
+  const absl::Duration due = simulation::Now() + delay;
+  const auto [it, is_new] = earliest_.emplace(key, due);
+  if (!is_new) it->second = (std::min)(it->second, due);
+  bool added = false;
+  bool is_owed = false;
+  const int cancels = cancels_[key];
+  const auto changes = [&] {
+    owed_.erase(key);
+    ++cancels_[key];
+  };
+  switch (Choose(options_.rate_limits ? 5 : 4)) {
+    case 0:
+    case 1:
+      added = delaying()->AddAfter(key, delay);
+      is_owed = added;
+      break;
+    case 2:
+      changes();
+      added = delaying()->Reschedule(key, delay);
+      changes();
+      break;
+    case 3:
+      changes();
+      delaying()->CancelDelayed(key);
+      changes();
+      return;
+    case 4:
+      earliest_[key] = absl::ZeroDuration();
+      added = limiting()->AddRateLimited(key);
+      if (OneIn(2)) limiting()->Forget(key);
+      break;
+  }
+  NoteAdd(key, added, due);
+  if (!added) return;
+  // A shutdown or a cancellation may drop it.
+  history_.Perhaps(key, QueueOperation::kAddLater, begin);
+  if (is_owed && !ending_ && cancels_[key] == cancels && cancels % 2 == 0) {
+    const auto found = owed_.find(key);
+    if (found == owed_.end() || found->second.due > simulation::Now()) {
+      owed_[key] = {begin, due + (simulation::Now() - (due - delay))};
+    }
+  }
+}
+
+void QueueLife::NoteHandOut(const Key& key, int64_t begin) {
+  const int64_t token = history_.HandOut(key, begin);
+  tokens_[key] = token;
+  last_hand_out_[key] = token;
+  const auto it = earliest_.find(key);
+  Check(it != earliest_.end(), "an item comes that nobody added");
+  Check(it->second <= simulation::Now(), "an item comes too early");
+}
+
+void QueueLife::Process(const Key& key) {
+  switch (Choose(6)) {
+    case 3:
+      AddOne(key);  // It is processed again.
+      break;
+    case 4:
+      simulation::Sleep(absl::Milliseconds(700));
+      break;
+    case 5:
+      AddSome();
+      break;
+    default:
+      break;
+  }
+}
+
+void QueueLife::EndLease(Lease<Key>* lease) {
+  const Key key = **lease;
+  const int64_t token = tokens_[key];
+  tokens_.erase(key);
+  const int64_t begin = history_.BeginEnd(key);
+  // For ever would be a livelock.
+  if (!loops_only_ && Choose(8) == 7) {
+    Check(lease->GiveBack(), "a lease is lost");
+    history_.End(key, QueueOperation::kGiveBack, begin, token);
+    return;
+  }
+  if (OneIn(2)) {
+    Check(lease->Done(), "a lease is lost");
+  } else {
+    *lease = Lease<Key>();
+  }
+  history_.End(key, QueueOperation::kDone, begin, token);
+}
+
+void QueueLife::Work(int kind) {
+  Lease<Key> lease;
+  while (true) {
+    const int64_t begin = history_.Begin();
+    ++waiting_;
+    if (kind <= 1) {
+      std::optional<Key> key;
+      if (kind == 0) {
+        key = queue_->Get();
+      } else {
+        absl::StatusOr<Key> got = queue_->GetWithTimeout(absl::Seconds(1));
+        if (got.ok()) {
+          key = *std::move(got);
+        } else if (absl::IsDeadlineExceeded(got.status())) {
+          --waiting_;
+          if (destroying_) break;
+          continue;
+        } else {
+          CheckEnd(got.status());
+        }
+      }
+      --waiting_;
+      if (!key.has_value()) break;
+      NoteHandOut(*key, begin);
+      Process(*key);
+      const int64_t token = tokens_[*key];
+      tokens_.erase(*key);
+      const int64_t end = history_.BeginEnd(*key);
+      Check(queue_->Done(*key), "Done() finds nothing");
+      history_.End(*key, QueueOperation::kDone, end, token);
+      continue;
+    }
+    if (kind == 2) {
+      absl::StatusOr<LeaseBatch<Key>> batch = queue_->AcquireUpTo(2);
+      --waiting_;
+      if (!batch.ok()) {
+        CheckEnd(batch.status());
+        break;
+      }
+      for (Lease<Key>& it : *batch) NoteHandOut(*it, begin);
+      for (Lease<Key>& it : *batch) {
+        Process(*it);
+        EndLease(&it);
+      }
+      continue;
+    }
+    if (kind == 3) {
+      absl::StatusOr<Lease<Key>> got = queue_->Acquire();
+      --waiting_;
+      if (!got.ok()) {
+        CheckEnd(got.status());
+        break;
+      }
+      NoteHandOut(**got, begin);
+      Process(**got);
+      EndLease(&*got);
+      continue;
+    }
+    // Kinds 4 and 5 end one lease with the next one's begin.
+    Key ended;
+    int64_t token = 0;
+    int64_t end = 0;
+    if (lease) {
+      ended = *lease;
+      token = tokens_[ended];
+      tokens_.erase(ended);
+      end = history_.BeginEnd(ended);
+    }
+    const absl::Status status = queue_->AcquireInto(
+        &lease, kind == 4 ? absl::InfiniteDuration() : absl::Seconds(1));
+    --waiting_;
+    if (!ended.empty()) {
+      history_.End(ended, QueueOperation::kDone, end, token);
+    }
+    if (kind == 5 && absl::IsDeadlineExceeded(status)) {
+      if (destroying_) break;
+      continue;
+    }
+    if (!status.ok()) {
+      CheckEnd(status);
+      break;
+    }
+    NoteHandOut(*lease, begin);
+    Process(*lease);
+  }
+}
+
+void QueueLife::WorkAsync() {
+  const int64_t begin = history_.Begin();
+  auto call = std::make_shared<Call>();
+  calls_.push_back(call);
+  call->id = queue_->AcquireAsync(
+      executor_.get(), [this, call, begin](absl::StatusOr<Lease<Key>> lease) {
+        Check(!call->called, "a callback is called twice");
+        Check(!call->cancelled, "a cancelled callback is called");
+        call->called = true;
+        OnLease(std::move(lease), begin);
+      });
+}
+
+void QueueLife::OnLease(absl::StatusOr<Lease<Key>> lease, int64_t begin) {
+  ++callbacks_;
+  absl::Cleanup ended = [this] { --callbacks_; };
+  if (!lease.ok()) {
+    Check(absl::IsCancelled(lease.status()), "a callback gets a wrong error");
+    return;
+  }
+  NoteHandOut(**lease, begin);
+  Process(**lease);
+  const bool goes_on = !ending_ && OneIn(2);
+  if (!goes_on || OneIn(2)) {
+    EndLease(&*lease);
+    if (goes_on) WorkAsync();
+    return;
+  }
+  // The end of this lease is the begin of the next wait.
+  const Key key = **lease;
+  const int64_t token = tokens_[key];
+  tokens_.erase(key);
+  const int64_t next = history_.BeginEnd(key);
+  auto call = std::make_shared<Call>();
+  calls_.push_back(call);
+  call->id = queue_->AcquireNextAsync(
+      &*lease, executor_.get(),
+      [this, call, next](absl::StatusOr<Lease<Key>> it) {
+        Check(!call->called, "a callback is called twice");
+        Check(!call->cancelled, "a cancelled callback is called");
+        call->called = true;
+        OnLease(std::move(it), next);
+      });
+  history_.End(key, QueueOperation::kDone, next, token);
+}
+
+void QueueLife::Look() {
+  for (int n = 1 + Choose(2); n > 0; --n) {
+    switch (Choose(3)) {
+      case 0:
+        queue_->Len();
+        break;
+      case 1:
+        Check(queue_->TakeSnapshot().ok(), "a snapshot fails");
+        break;
+      default: {
+        if (loops_only_) break;
+        const int64_t begin = history_.Begin();
+        const absl::StatusOr<Key> key = queue_->TryGet();
+        if (!key.ok()) break;
+        NoteHandOut(*key, begin);
+        const int64_t token = tokens_[*key];
+        tokens_.erase(*key);
+        const int64_t end = history_.BeginEnd(*key);
+        Check(queue_->Done(*key), "Done() finds nothing");
+        history_.End(*key, QueueOperation::kDone, end, token);
+      }
+    }
+  }
+}
+
+void QueueLife::CancelSome() {
+  for (int n = 3 * static_cast<int>(calls_.size()); n > 0; --n) {
+    // Another thread may have to begin or wake it first.
+    sync::Yield();
+    const std::shared_ptr<Call> call =
+        calls_[Choose(static_cast<int>(calls_.size()))];
+    if (destroying_) return;
+    if (!queue_->CancelAcquire(call->id)) continue;
+    Check(!call->called, "a callback is called and cancelled");
+    Check(!call->cancelled, "a callback is cancelled twice");
+    call->cancelled = true;
+  }
+}
+
+void QueueLife::CheckRest() {
+  const absl::StatusOr<Snapshot<Key>> snapshot = queue_->TakeSnapshot();
+  Check(snapshot.ok(), "a snapshot fails");
+  size_t callbacks = 0;
+  for (const std::shared_ptr<Call>& call : calls_) {
+    callbacks += !call->called && !call->cancelled;
+  }
+  Check(snapshot->num_processing == tokens_.size(),
+        "the queue and the workers do not agree on what is processed");
+  if (!options_.holds_back || snapshot->num_processing == 0) {
+    // A callback may be next for the item, and its executor busy with another.
+    Check(snapshot->num_queued == 0 || waiting_ + callbacks == 0 ||
+              (callbacks > 0 && callbacks_ > 0),
+          "a worker waits while an item is queued");
+  }
+  // Perhaps a callback keeps the loop's thread.
+  if (callbacks_ > 0) return;
+  for (const Snapshot<Key>::Waiting& it : snapshot->waiting) {
+    Check(it.ready_at > snapshot->taken_at, "an item waits that is due");
+  }
+  if (ending_) return;
+  for (const auto& [key, owed] : owed_) {
+    if (owed.due > simulation::Now()) continue;
+    if (last_hand_out_[key] > owed.event) continue;
+    bool is_there = false;
+    for (const auto& it : snapshot->queued) is_there |= it.item == key;
+    for (const auto& it : snapshot->processing) is_there |= it.item == key;
+    Check(is_there, "an item is lost that was added for later");
+  }
+}
+
+void QueueLife::End() {
+  constexpr int kWays = 5;
+  switch (Choose(3)) {
+    case 0:
+      EndOnce(Choose(kWays));
+      break;
+    case 1: {
+      Threads others;
+      const int other = Choose(kWays);
+      others.Start([this, other] { EndOnce(other); });
+      EndOnce(Choose(kWays));
+      break;
+    }
+    default:
+      if (has_worker_) EndDrain();
+  }
+  ShutDown();
+  AtRest([this] { Check(drains_ == 0, "a shutdown does not end a drain"); });
+}
+
+// A shutdown that comes after the begin of a drain ends it.
+void QueueLife::EndDrain() {
+  Threads others;
+  others.Start([this] { EndOnce(4); });
+  if (!options_.is_layered) {
+    while (!queue_->ShuttingDown()) sync::Yield();
+  } else {
+    simulation::AwaitIdle();
+  }
+  ShutDown();
+  AtRest([this] { Check(drains_ == 0, "a shutdown does not end a drain"); });
+}
+
+void QueueLife::ShutDown() {
+  ++shut_downs_;
+  queue_->ShutDown();
+}
+
+void QueueLife::EndOnce(int way) {
+  const int64_t begin = history_.Begin();
+  bool drained = false;
+  switch (way) {
+    case 0:
+      ShutDown();
+      break;
+    case 1:
+      queue_->Close();
+      break;
+    case 2:
+      drained = queue_->ShutDownWithDrainWithin(absl::ZeroDuration());
+      break;
+    case 3:
+      drained = queue_->ShutDownWithDrainWithin(absl::Seconds(1));
+      break;
+    default:
+      // If no worker is there, only a shutdown would end it.
+      if (!has_worker_) {
+        ShutDown();
+        break;
+      }
+      ++drains_;
+      drained = queue_->ShutDownWithDrain();
+      --drains_;
+      Check(drained || shut_downs_ > 0, "a drain fails");
+      break;
+  }
+  Check(queue_->ShuttingDown(), "a shut queue is open");
+  if (drained) history_.IsIdle(begin);
+}
+
+}  // namespace workqueue

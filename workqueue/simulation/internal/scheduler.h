@@ -1,0 +1,219 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef WORKQUEUE_SIMULATION_INTERNAL_SCHEDULER_H_
+#define WORKQUEUE_SIMULATION_INTERNAL_SCHEDULER_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/functional/function_ref.h"
+
+namespace workqueue::simulation::internal {
+
+inline constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+
+// Why a choice is made. 0 is always what needs the least: the thread that runs
+// goes on, and nothing unusual happens.
+enum class ChoiceKind : uint8_t {
+  kThread,  // which thread goes on
+  kYield,   // which other thread goes on
+  kWaiter,  // whom a signal wakes
+  kWakeUp,  // whether a condition variable wakes a thread for no reason
+  kData,    // what the scenario does
+};
+
+struct Choice {
+  ChoiceKind kind;
+  uint8_t count;   // of the alternatives; at least 2
+  uint8_t chosen;  // less than `count`
+};
+
+// What a scheduler has done, in memory that a parent process shares, so that it
+// is there after a crash.
+struct Record {
+  static constexpr size_t kMaxChoices = 1 << 20;
+
+  std::atomic<uint64_t> seed{0};       // of the schedule that runs
+  std::atomic<uint64_t> schedules{0};  // that have ended without a failure
+  std::atomic<uint64_t> steps{0};      // of all schedules
+  std::atomic<uint64_t> switches{0};   // likewise
+  std::atomic<uint64_t> max_steps{0};  // of a schedule
+  std::atomic<bool> complete{false};   // Each schedule has been run.
+  std::atomic<uint32_t> num_choices{0};
+  char reason[240] = {};
+  Choice choices[kMaxChoices];
+};
+
+// Strategy
+//
+// Makes the choices of a schedule.
+class Strategy {
+ public:
+  virtual ~Strategy() = default;
+  // A new thread exists.
+  virtual void OnThread(int /*thread*/) {}
+  // Chooses one of `count`. For `kThread` and `kYield`, `threads` are their
+  // ids; -1 is the passing of time. The first is the thread that runs, if
+  // `self_first`.
+  virtual int Choose(ChoiceKind kind, int count, const int* threads,
+                     bool self_first) = 0;
+};
+
+struct SchedulerOptions {
+  uint64_t max_steps = 100000;
+  bool spurious_wake_ups = true;
+  bool time_passes = true;  // also while a thread can go on
+  bool verbose = false;     // prints each step
+  std::string replay;       // printed with a failure
+};
+
+class SimThread;
+
+// Scheduler
+//
+// Runs one schedule at a time. Each simulated thread is a thread of the
+// machine, but only one of them runs: at each point it may hand over to
+// another. The threads are kept between schedules.
+//
+// All functions but `Run()` are called by the thread that runs. Nothing is
+// simulated on other threads: there `Self()` is null.
+class Scheduler {
+ public:
+  explicit Scheduler(Record* record);
+
+  // Returns the scheduler of the calling thread, or null.
+  static Scheduler* Current();
+  static SimThread* Self();
+
+  // Runs `body` and the threads that it starts, until all have ended. A failure
+  // ends the process.
+  void Run(const SchedulerOptions& options, Strategy* strategy,
+           absl::FunctionRef<void()> body);
+
+  // What a thread waits for.
+  enum class Wait : uint8_t {
+    kNothing,
+    kLock,
+    kSharedLock,
+    kCondition,  // of a mutex
+    kSignal,
+    kJoin,
+    kTime,
+    kIdle,
+  };
+
+  // The thread is about to do `what` with `object`. Others may run before.
+  void Point(const char* what, const void* object);
+  // The same, but another thread must run, if one can.
+  void YieldPoint();
+
+  // Blocks until `ready()`, which is called by other threads and must change
+  // nothing, or until the time is `deadline`.
+  void Block(Wait wait, const void* object, int64_t deadline,
+             absl::FunctionRef<bool()> ready);
+
+  // Blocks until no other thread can go on before time passes.
+  void AwaitIdle();
+
+  int Choose(ChoiceKind kind, int count);
+  int ChooseThread(ChoiceKind kind, const std::vector<int>& threads,
+                   bool self_first);
+
+  // A number that grows.
+  int64_t NextEvent() { return ++events_; }
+
+  // The simulated time.
+  int64_t now() const { return now_; }
+
+  SimThread* Start(absl::AnyInvocable<void() &&> function);
+  bool Ended(const SimThread* thread) const;
+  // Calls `f` for each thread that waits so for `object`.
+  void ForEachWaiter(Wait wait, const void* object,
+                     absl::FunctionRef<void(SimThread*)> f);
+
+  // Reports a failure, and ends the process.
+  [[noreturn]] void Fail(const std::string& reason);
+
+  // The thread that runs has received a signal: reports where.
+  void ReportSignal(const char* name);
+
+  // There are no points until as many calls of `EndNoPoints()`.
+  void BeginNoPoints() { ++no_points_; }
+  void EndNoPoints() { --no_points_; }
+
+  bool spurious_wake_ups() const { return options_.spurious_wake_ups; }
+
+ private:
+  friend class SimThread;
+
+  void ThreadMain(SimThread* self);
+  void OnThreadEnd(SimThread* self);
+  bool IsEnabled(const SimThread& thread) const;
+  // Chooses the next thread. Null: all have ended.
+  SimThread* Next(ChoiceKind kind, bool self_ready);
+  void HandOver(SimThread* next);
+  void PassTime();
+  int64_t NextDeadline() const;
+  void Trace(const char* what, const void* object);
+  std::string Describe(const SimThread& thread) const;
+  void Report(const std::string& reason);
+  int NumberOf(const void* object);
+
+  Record* const record_;
+  SchedulerOptions options_;
+  Strategy* strategy_ = nullptr;
+  std::vector<std::unique_ptr<SimThread>> pool_;
+  std::vector<SimThread*> threads_;  // of this schedule, by id
+  std::vector<const void*> objects_;
+  std::vector<int> candidates_;
+  SimThread* running_ = nullptr;
+  int64_t now_ = 0;
+  int64_t events_ = 0;
+  uint64_t steps_ = 0;
+  uint64_t switches_ = 0;
+  int no_points_ = 0;
+  std::atomic<uint32_t> over_{0};
+};
+
+// Blocks the calling thread of the machine until `*word` is not zero, and sets
+// it to zero. `Release()` ends that.
+void Acquire(std::atomic<uint32_t>* word);
+void Release(std::atomic<uint32_t>* word);
+
+class SimThread {
+ public:
+  int id() const { return id_; }
+
+  // Whether a condition that it waits for has held when it was looked at, or a
+  // signal has come.
+  bool woken = false;
+  // Evaluates the condition that it waits for.
+  bool (*eval)(const void* condition) = nullptr;
+  const void* condition = nullptr;
+
+ private:
+  friend class Scheduler;
+
+  int id_ = 0;
+  bool ended_ = false;
+  std::atomic<uint32_t> go_{0};
+  absl::AnyInvocable<void() &&> function_;
+  Scheduler::Wait wait_ = Scheduler::Wait::kNothing;
+  const void* object_ = nullptr;
+  int64_t deadline_ = kNever;
+  absl::FunctionRef<bool()>* ready_ = nullptr;
+  int os_id_ = 0;
+  std::vector<void*> stack_;
+};
+
+}  // namespace workqueue::simulation::internal
+
+#endif  // WORKQUEUE_SIMULATION_INTERNAL_SCHEDULER_H_
