@@ -151,9 +151,11 @@ class QueueCore : public Order::QueueInterface, protected QueueState {
   absl::StatusOr<bool> EndProcessing(const T& item) override {
     const size_t hash = Hash()(item);
     Lock lock(this);
-    Entry* const entry = entries_.Find(item, hash);
-    if (entry == nullptr || !entry->processing || entry->leased) return false;
-    Finish(entry);
+    const HashIndex::Position position = entries_.FindPosition(item, hash);
+    if (!position.found) return false;
+    Entry* const entry = entries_.At(position);
+    if (!entry->processing || entry->leased) return false;
+    Finish(entry, position);
     return true;
   }
 
@@ -274,16 +276,16 @@ class QueueCore : public Order::QueueInterface, protected QueueState {
   }
 
   // Adds `item`, a `const T&` or a `T&&`, to a queue without priorities.
-  // `*time` is the time of the addition; null means now. If this throws, the
-  // queue is unchanged. An addition that has been pushed throws only
-  // `std::bad_alloc`.
+  // `*time` is the time of the addition; null means now. `guess` is null, or an
+  // entry that the item may have. If this throws, the queue is unchanged. An
+  // addition that has been pushed throws only `std::bad_alloc`.
   template <typename U>
   void AddWithoutPriority(U&& item, size_t hash,
                           const CompactTime* time = nullptr,
-                          bool pushed = false)
+                          bool pushed = false, Entry* guess = nullptr)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     Entry* const entry =
-        entries_.FindOrInsert(std::forward<U>(item), hash).first;
+        entries_.FindOrInsert(std::forward<U>(item), hash, guess).first;
     if (entry->dirty) {
       if (!entry->processing) order_.Touch(entry);
       return;
@@ -329,8 +331,12 @@ class QueueCore : public Order::QueueInterface, protected QueueState {
     });
   }
 
-  // Ends the processing of `entry`.
+  // Ends the processing of `entry`. `place` is `entry` or its position.
   void Finish(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    Finish(entry, entry);
+  }
+  template <typename Place>
+  void Finish(Entry* entry, Place place) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     if (metrics_ != nullptr) {
       Report("the end", entry, [&] { metrics_->OnDone(entry->times); });
     }
@@ -341,7 +347,7 @@ class QueueCore : public Order::QueueInterface, protected QueueState {
       return;
     }
     order_.OnDone(entry);
-    if (!entry->InUse()) Erase(entry);
+    if (!entry->InUse()) Erase(place);
     if (IsShuttingDown() && Idle()) NotifyIdle();
   }
 
@@ -357,9 +363,11 @@ class QueueCore : public Order::QueueInterface, protected QueueState {
     errors_.Try(what, report);
   }
 
-  // Erases `entry`. May move another entry to another address.
-  void Erase(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    entries_.Erase(entry);
+  // Erases the entry at `place`, its address or its position. May move another
+  // entry to another address.
+  template <typename Place>
+  void Erase(Place place) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    entries_.Erase(place);
     Entry* moved = nullptr;
     const auto on_move = [&moved](Entry* it, SlabId) { moved = it; };
     const auto may_move = [](const Entry& it) {
