@@ -4,7 +4,6 @@
 #ifndef WORKQUEUE_QUEUE_H_
 #define WORKQUEUE_QUEUE_H_
 
-#include <array>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -128,27 +127,22 @@ class Queue
   friend class DelayingQueue;
 
   using Base = internal::InMemoryQueue<T, internal::QueueOrder<T>, Hash, Eq>;
+  using typename Base::Entry;
   using typename Base::Lock;
 
   absl::Status AddMany(absl::Span<const T> items) {
     if (items.empty()) return absl::OkStatus();
-    constexpr size_t kGroup = 32;  // As many fetches as a core has in progress.
     absl::InlinedVector<size_t, 32> hashes;
     hashes.reserve(items.size());
     for (const T& item : items) hashes.push_back(Hash()(item));
     Lock lock(this);
     if (this->ShuttingDown()) return internal::ShuttingDownError();
     const internal::CompactTime now = this->TimeOfAdd();
-    std::array<typename Base::Entry*, kGroup> guesses;
-    bool guessed = false;
-    for (size_t i = 0; i < items.size(); ++i) {
-      if (i % kGroup == 0) {
-        guessed = this->entries_.Guess(
-            absl::MakeConstSpan(hashes).subspan(i, kGroup), &guesses);
-      }
-      this->AddWithoutPriority(items[i], hashes[i], &now, /*pushed=*/false,
-                               guessed ? guesses[i % kGroup] : nullptr);
-    }
+    this->entries_.ForEachGuess(
+        hashes, [&](size_t i, Entry* guess) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+          this->AddWithoutPriority(items[i], hashes[i], &now, /*pushed=*/false,
+                                   guess);
+        });
     return absl::OkStatus();
   }
 

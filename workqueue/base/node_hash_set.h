@@ -94,31 +94,20 @@ class NodeHashSet {
     return &entries_[ids_[position]];
   }
 
-  // Looks `N` items up that hash to `hashes[0]`, `hashes[1]` and so on, without
-  // comparing them: `(*entries)[i]` becomes an entry that is probably for the
-  // i-th item, or null. Begins to fetch its item into the cache. So a batch
-  // waits for memory a few times, and not for each item. Does nothing and
-  // returns false if the set is so small that it is in a cache anyway.
-  template <size_t N>
-  bool Guess(absl::Span<const size_t> hashes,
-             std::array<Entry*, N>* entries) const {
-    constexpr size_t kSmall = 1024;
-    if (size() < kSmall) return false;
-    for (const size_t hash : hashes) ids_.Prefetch(Mix(hash));
+  // Calls `f(i, guess)` for each of `hashes`. `guess` is null, or an entry that
+  // is probably the one of an item with that hash, and whose item is on its way
+  // into the cache. So many items wait for memory a few times, and not each of
+  // them. `f` must not erase entries.
+  template <typename F>
+  void ForEachGuess(absl::Span<const size_t> hashes, F f) {
+    std::array<Entry*, kGuesses> guesses;
+    bool guessed = false;
     for (size_t i = 0; i < hashes.size(); ++i) {
-      const HashIndex::Position position =
-          ids_.Find(Mix(hashes[i]), [](SlabId) { return true; });
-      Entry* const entry = position.found ? &entries_[ids_[position]] : nullptr;
-      internal::Prefetch(entry);
-      (*entries)[i] = entry;
-    }
-    if constexpr (std::is_same_v<T, std::string>) {
-      for (size_t i = 0; i < hashes.size(); ++i) {
-        Entry* const entry = (*entries)[i];
-        if (entry != nullptr) internal::Prefetch(entry->item().data());
+      if (i % kGuesses == 0) {
+        guessed = Guess(hashes.subspan(i, kGuesses), &guesses);
       }
+      f(i, guessed ? guesses[i % kGuesses] : nullptr);
     }
-    return true;
   }
 
   // Returns the id of the next new entry. Allocates the storage of that entry.
@@ -195,6 +184,32 @@ class NodeHashSet {
   }
 
  private:
+  // More fetches than a core has in progress at once.
+  static constexpr size_t kGuesses = 32;
+
+  // Sets `(*guesses)[i]` to the first entry whose hash is `hashes[i]`, or to
+  // null, and begins to fetch the items. Does nothing and returns false if the
+  // set is so small that it is in a cache anyway.
+  bool Guess(absl::Span<const size_t> hashes,
+             std::array<Entry*, kGuesses>* guesses) const {
+    constexpr size_t kSmall = 1024;
+    if (size() < kSmall) return false;
+    for (const size_t hash : hashes) ids_.Prefetch(Mix(hash));
+    for (size_t i = 0; i < hashes.size(); ++i) {
+      const HashIndex::Position position =
+          ids_.Find(Mix(hashes[i]), [](SlabId) { return true; });
+      (*guesses)[i] = position.found ? At(position) : nullptr;
+      internal::Prefetch((*guesses)[i]);
+    }
+    if constexpr (std::is_same_v<T, std::string>) {
+      for (size_t i = 0; i < hashes.size(); ++i) {
+        const Entry* const entry = (*guesses)[i];
+        if (entry != nullptr) internal::Prefetch(entry->item().data());
+      }
+    }
+    return true;
+  }
+
   // Returns a predicate on ids: whether the entry of the id is for `item`.
   template <typename Key>
   auto IsFor(const Key& item) const {

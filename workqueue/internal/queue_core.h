@@ -113,6 +113,8 @@ constexpr bool CanPush() {
 //   * `Entry`, which is `QueueEntry<T>` or a class derived from it.
 //   * `QueueInterface`: the interface that the queue implements.
 //   * `kHasPriorities`: whether items have priorities.
+//   * `bool may_throw() const`: whether adding an entry may throw anything but
+//     `std::bad_alloc`.
 //   * `size_t size() const`: returns the number of entries.
 //   * `NextItem next() const`: returns whether there is an entry, and whether
 //     it is ready.
@@ -293,15 +295,10 @@ class QueueCore : public Order::QueueInterface, protected QueueState {
     absl::Cleanup undo = [this, entry]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
       if (!entry->processing) entries_.Erase(entry);
     };
-    const auto record = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    RecordAddition(entry, pushed, [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
       RecordAdd(entry, entry->priority(),
                 time != nullptr ? *time : TimeOfAdd());
-    };
-    if (pushed) {
-      Report("the addition", entry, record);
-    } else {
-      record();
-    }
+    });
     if (!entry->processing) {
       absl::Cleanup undo_record = [this,
                                    entry]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
@@ -312,6 +309,24 @@ class QueueCore : public Order::QueueInterface, protected QueueState {
     }
     std::move(undo).Cancel();
     entry->dirty = true;
+  }
+
+  // Adds what another thread has pushed, in a queue with priorities. Throws
+  // only `std::bad_alloc`; then nothing has changed. While the queue is being
+  // destroyed, drops it.
+  virtual void AddPushed(typename AddRing<T>::Addition&& /*pushed*/)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {}
+
+  // Calls `record`, which updates metrics because of an addition of `entry`. If
+  // the addition has been pushed, logs an exception.
+  template <typename F>
+  void RecordAddition(const Entry* entry, bool pushed, F record)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (pushed) {
+      Report("the addition", entry, record);
+    } else {
+      record();
+    }
   }
 
   // Call this before `entry` becomes dirty, at `time` and with its priority
@@ -409,7 +424,7 @@ class QueueCore : public Order::QueueInterface, protected QueueState {
   friend RingOpener;
 
   // Whether an addition can be left to the thread that holds the lock.
-  static constexpr bool kCanPush = !Order::kHasPriorities && CanPush<T, Eq>();
+  static constexpr bool kCanPush = CanPush<T, Eq>();
 
   ABSL_ATTRIBUTE_NOINLINE bool Push(const T& item, size_t hash) {
     return ring_.TryPush({item, hash, TimeOfAdd()});
@@ -431,9 +446,13 @@ class QueueCore : public Order::QueueInterface, protected QueueState {
     if constexpr (kCanPush) {
       const auto add = [this](typename AddRing<T>::Addition&& pushed)
                            ABSL_NO_THREAD_SAFETY_ANALYSIS {
-                             AddWithoutPriority(std::move(pushed.item),
-                                                pushed.hash, &pushed.added,
-                                                /*pushed=*/true);
+                             if constexpr (Order::kHasPriorities) {
+                               AddPushed(std::move(pushed));
+                             } else {
+                               AddWithoutPriority(std::move(pushed.item),
+                                                  pushed.hash, &pushed.added,
+                                                  /*pushed=*/true);
+                             }
                            };
       return TryCall([this, &add] { ring_.Apply(add); });
     }
