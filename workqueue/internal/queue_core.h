@@ -153,7 +153,7 @@ class QueueCore : public Order::QueueInterface, protected QueueState {
   absl::StatusOr<bool> EndProcessing(const T& item) override {
     const size_t hash = Hash()(item);
     Lock lock(this);
-    const HashIndex::Position position = entries_.FindPosition(item, hash);
+    const auto position = entries_.FindPosition(item, hash);
     if (!position.found) return false;
     Entry* const entry = entries_.At(position);
     if (!entry->processing || entry->leased) return false;
