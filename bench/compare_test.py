@@ -30,6 +30,10 @@ def load(program):
 compare = load(PROGRAM)
 servers = compare.servers
 
+# The groups of the section of //bench/cases.
+ALL_OF_CASES = ("queue,priority-queue,controller,queue-async,delay-queue,"
+                "scheduler")
+
 GROUP = compare.Group("Queues & such", "queue", ("queue-floor", "queue-wheel"),
                       ("client-go", "priorityqueue"))
 
@@ -126,7 +130,10 @@ class OutputTest(unittest.TestCase):
     def test_a_column_is_named_by_what_differs_from_ours(self):
         for ours, own, title in (("queue", "queue-floor", "floor"),
                                  ("delay-queue", "delay-queue-wheel", "wheel"),
-                                 ("queue-async", "queue-threads", "threads")):
+                                 ("queue-async", "queue-threads", "threads"),
+                                 ("priority-queue", "queue", "queue"),
+                                 ("priority-queue", "priority-queue-fair",
+                                  "fair")):
             group = compare.Group("", ours, (own,), ("go-timer",))
             self.assertEqual(compare.column_title(group, own), title)
             self.assertEqual(compare.column_title(group, "go-timer"),
@@ -177,7 +184,7 @@ class ChosenTest(unittest.TestCase):
     def test_a_peer_may_be_in_several_groups(self):
         groups = compare.choose_groups(None, "client-go")
         self.assertEqual([g.ours for g in groups],
-                         ["queue", "queue-async", "machine"])
+                         ["queue", "priority-queue", "queue-async", "machine"])
 
     def test_groups(self):
         groups = compare.choose_groups("shared-queue", None)
@@ -188,13 +195,13 @@ class ChosenTest(unittest.TestCase):
             compare.choose_groups("x", None)
 
     def test_writes_only_whole_sections(self):
-        for names in None, "shared-queue", \
-                "queue,queue-async,delay-queue,scheduler":
+        for names in None, "shared-queue", ALL_OF_CASES:
             compare.check_whole_sections(compare.choose_groups(names, None))
         with self.assertRaisesRegex(
                 SystemExit, "add to --groups: queue-async,scheduler$"):
             compare.check_whole_sections(compare.choose_groups(
-                "queue,delay-queue,shared-queue", None))
+                "queue,priority-queue,controller,delay-queue,shared-queue",
+                None))
 
     def test_each_target_has_a_section(self):
         targets = {group.target for group in compare.GROUPS}
@@ -533,7 +540,7 @@ class WriteTest(unittest.TestCase):
         section = self.document.read_text(
             encoding="utf-8").removeprefix(self.BEFORE)
         self.assertIsNone(self.run_compare(FakePrograms(), groups=(
-            "--groups", "queue,queue-async,delay-queue,scheduler")))
+            "--groups", ALL_OF_CASES)))
         text = self.document.read_text(encoding="utf-8")
         self.assertNotIn("old tables", text)
         self.assertTrue(text.endswith(section))

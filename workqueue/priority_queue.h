@@ -25,6 +25,8 @@
 #include "workqueue/base/indexed_heap.h"
 #include "workqueue/base/wake_time.h"
 #include "workqueue/interfaces.h"
+#include "workqueue/internal/add_ring.h"
+#include "workqueue/internal/compact_time.h"
 #include "workqueue/internal/in_memory_queue.h"
 #include "workqueue/internal/priority_order.h"
 #include "workqueue/internal/queue_metrics.h"
@@ -107,9 +109,13 @@ struct PriorityQueueOptions {
 // `Reschedule()` moves the time of a waiting item only. For any other item it
 // does what `AddAfter()` does.
 //
-// Each call takes O(log n) for each item, for n items in the queue. It
-// allocates nothing in the steady state; copying a `T` may allocate, and calls
-// for many items may.
+// Each call takes O(log n) for each item, for n items in the queue. If all
+// items have the same priority, a call for one that does not wait takes
+// constant time. A call allocates nothing in the steady state; copying a `T`
+// may allocate, and calls for many items may.
+//
+// If threads contend for the lock of the queue, an `Add()` may leave its item
+// to the thread that holds the lock, as in a `Queue`.
 //
 // If hashing, comparing or copying a `T`, the rate limiter or a metric throws,
 // the call throws the exception and the queue is unchanged. But if the call was
@@ -139,49 +145,22 @@ class PriorityQueue final
 
   absl::Status AddItems(const AddOptions& options,
                         absl::Span<const T> items) override {
-    struct Addition {
-      size_t hash;
-      absl::Duration delay;
-    };
-    absl::InlinedVector<Addition, 16> additions;
-    additions.reserve(items.size());
-    // Do not ask the limiter if the queue takes no items, and do not ask it
-    // with the lock held.
-    if (this->ShuttingDown() && !items.empty()) {
-      return internal::ShuttingDownError();
+    const bool at_once = &options == &internal::kAddAtOnce;
+    if (ABSL_PREDICT_TRUE(at_once && items.size() == 1)) {
+      const T& item = items.front();
+      const size_t hash = Hash()(item);
+      if (this->TryPush(item, hash)) return absl::OkStatus();
+      Lock lock(this, Lock::kOpenRing);
+      if (this->ShuttingDown()) return internal::ShuttingDownError();
+      AddLocked(item, hash, absl::ZeroDuration(), options);
+      return absl::OkStatus();
     }
-    absl::Duration after = absl::ZeroDuration();
-    if (ABSL_PREDICT_FALSE(options.rate_limited)) {
-      absl::Status status = CheckAddOptions(options, AddSupport::kRateLimited);
-      if (!status.ok()) return status;
-    } else if (options.after.has_value()) {
-      after = *options.after;
-    }
-    for (const T& item : items) {
-      additions.push_back(
-          {Hash()(item),
-           options.rate_limited
-               ? internal::LimitedDelay(*rate_limiter_, item, options)
-               : after});
-    }
-    Lock lock(this);
-    if (this->ShuttingDown() && !items.empty()) {
-      return internal::ShuttingDownError();
-    }
-    for (size_t i = 0; i < items.size(); ++i) {
-      const Addition& addition = additions[i];
-      if (options.reschedule && Move(items[i], addition.hash, addition.delay)) {
-        continue;
-      }
-      AddLocked(items[i], addition.hash, addition.delay, options.priority,
-                options.retry || options.rate_limited);
-    }
-    return absl::OkStatus();
+    return items.empty() ? absl::OkStatus() : AddMany(options, items);
   }
 
   absl::StatusOr<bool> CancelWait(const T& item) override {
     const size_t hash = Hash()(item);
-    MutexLock lock(&this->mu_);
+    Lock lock(this);
     if (this->ShuttingDown()) return false;
     Entry* const entry = this->entries_.Find(item, hash);
     if (entry == nullptr || !entry->waiting) return false;
@@ -199,6 +178,10 @@ class PriorityQueue final
   }
   absl::StatusOr<Snapshot<T>> TakeSnapshotWith(
       const SnapshotOptions<T>& options) const override {
+    {
+      // Applies the additions that have been pushed, which a caller cannot see.
+      Lock lock(const_cast<PriorityQueue*>(this));
+    }
     Snapshot<T> snapshot;
     // Of the queued and of the waiting items; empty if these are in order.
     std::vector<int64_t> queued_sequences;
@@ -281,16 +264,59 @@ class PriorityQueue final
     loop_->Add(this);
   }
 
-  // Adds `item`, whose hash is `hash`.
-  void AddLocked(const T& item, size_t hash, absl::Duration delay, int priority,
-                 bool is_retry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
+  // Adds `items`. There is at least one.
+  absl::Status AddMany(const AddOptions& options, absl::Span<const T> items) {
+    // Do not ask the limiter if the queue takes no items, and do not ask it
+    // with the lock held.
+    if (this->ShuttingDown()) return internal::ShuttingDownError();
+    absl::InlinedVector<size_t, 32> hashes;
+    hashes.reserve(items.size());
+    for (const T& item : items) hashes.push_back(Hash()(item));
+    absl::InlinedVector<absl::Duration, 4> delays;  // of each item
+    if (ABSL_PREDICT_FALSE(options.rate_limited)) {
+      absl::Status status = CheckAddOptions(options, AddSupport::kRateLimited);
+      if (!status.ok()) return status;
+      delays.reserve(items.size());
+      for (const T& item : items) {
+        delays.push_back(internal::LimitedDelay(*rate_limiter_, item, options));
+      }
+    }
+    const absl::Duration after = options.after.value_or(absl::ZeroDuration());
+    Lock lock(this);
+    if (this->ShuttingDown()) return internal::ShuttingDownError();
+    this->entries_.ForEachGuess(
+        hashes, [&](size_t i, Entry* guess) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+          const absl::Duration delay = delays.empty() ? after : delays[i];
+          if (options.reschedule && Move(items[i], hashes[i], delay)) return;
+          AddLocked(items[i], hashes[i], delay, options, guess);
+        });
+    return absl::OkStatus();
+  }
+
+  void AddPushed(typename internal::AddRing<T>::Addition&& pushed) override
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
+    AddLocked(std::move(pushed.item), pushed.hash, absl::ZeroDuration(),
+              internal::kAddAtOnce, /*guess=*/nullptr, &pushed.added);
+  }
+
+  // Adds `item`, a `const T&` or a `T&&`, whose hash is `hash`. `guess` is as
+  // in `NodeHashSet`. If another thread has pushed the addition, `pushed_at` is
+  // when, and otherwise null.
+  template <typename U>
+  void AddLocked(U&& item, size_t hash, absl::Duration delay,
+                 const AddOptions& options, Entry* guess = nullptr,
+                 const internal::CompactTime* pushed_at = nullptr)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
+    const int priority = options.priority;
+    const bool is_retry = options.retry || options.rate_limited;
     const bool at_once = delay <= absl::ZeroDuration();
     if (!at_once && retries_ != nullptr) retries_->Inc();
-    Entry* const entry = this->entries_.FindOrInsert(item, hash).first;
+    Entry* const entry =
+        this->entries_.FindOrInsert(std::forward<U>(item), hash, guess).first;
     absl::Cleanup drop_if_unused =
         [this, entry]() ABSL_NO_THREAD_SAFETY_ANALYSIS { DropIfUnused(entry); };
     if (entry->dirty) {
-      AddAgain(entry, priority, is_retry);
+      AddAgain(entry, priority, is_retry, pushed_at != nullptr);
       return;
     }
     Place place = {priority, is_retry, entry->sequence};
@@ -303,7 +329,7 @@ class PriorityQueue final
       place.is_retry = is_retry && entry->is_retry();
     }
     if (at_once) {
-      MakeDirty(entry, place);
+      MakeDirty(entry, place, pushed_at);
       return;
     }
     absl::Time ready_at = this->clock_->TimeNow() + delay;
@@ -356,13 +382,19 @@ class PriorityQueue final
 
   // Makes `entry` an item that is ready at once. If this throws, nothing has
   // changed.
-  void MakeDirty(Entry* entry, const Place& place)
+  void MakeDirty(Entry* entry, const Place& place,
+                 const internal::CompactTime* pushed_at = nullptr)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
     if (this->order_.has_ordering()) {
       PushToOrdering(entry, place);
     } else {
       this->order_.ReserveForAdd();
-      this->RecordAdd(entry, place.priority, this->TimeOfAdd());
+      this->RecordAddition(
+          entry, pushed_at != nullptr, [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+            this->RecordAdd(
+                entry, place.priority,
+                pushed_at != nullptr ? *pushed_at : this->TimeOfAdd());
+          });
     }
     // Nothing below throws.
     if (entry->waiting) StopWaiting(entry);
@@ -384,13 +416,16 @@ class PriorityQueue final
   }
 
   // Adds `entry`, which must be dirty, once more.
-  void AddAgain(Entry* entry, int priority, bool is_retry)
+  void AddAgain(Entry* entry, int priority, bool is_retry, bool pushed)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
     Place place = {entry->priority(), entry->is_retry() && is_retry,
                    entry->sequence};
     if (priority > place.priority) {
       if (this->metrics_ != nullptr) {
-        this->metrics_->OnPriorityChange(place.priority, priority);
+        this->RecordAddition(
+            entry, pushed, [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+              this->metrics_->OnPriorityChange(place.priority, priority);
+            });
       }
       place.priority = priority;
       place.sequence = next_sequence_++;
@@ -408,7 +443,7 @@ class PriorityQueue final
 
   // Returns the number of waiting items.
   size_t NumWaiting() {
-    MutexLock lock(&this->mu_);
+    Lock lock(this);
     return this->ShuttingDown() ? 0 : waiting_.size();
   }
 

@@ -127,6 +127,7 @@ class Queue
   friend class DelayingQueue;
 
   using Base = internal::InMemoryQueue<T, internal::QueueOrder<T>, Hash, Eq>;
+  using typename Base::Entry;
   using typename Base::Lock;
 
   absl::Status AddMany(absl::Span<const T> items) {
@@ -137,9 +138,11 @@ class Queue
     Lock lock(this);
     if (this->ShuttingDown()) return internal::ShuttingDownError();
     const internal::CompactTime now = this->TimeOfAdd();
-    for (size_t i = 0; i < items.size(); ++i) {
-      this->AddWithoutPriority(items[i], hashes[i], &now);
-    }
+    this->entries_.ForEachGuess(
+        hashes, [&](size_t i, Entry* guess) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+          this->AddWithoutPriority(items[i], hashes[i], &now, /*pushed=*/false,
+                                   guess);
+        });
     return absl::OkStatus();
   }
 

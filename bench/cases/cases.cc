@@ -12,6 +12,8 @@
 //   cycle_batch      -- the same with AddAll and AcquireUpTo of 64
 //   add_duplicate    -- Add of each of 65,536 strings that are queued, in other
 //                       objects
+//   add_duplicate_batch
+//                    -- the same with AddAll of 64
 //   fill_drain       -- Add of 65,536 strings, then Get and Done of all
 //   mpmc_P_C         -- P threads add a million integers, C Get and Done them:
 //                       1 and 1, 4 and 4, 8 and 32
@@ -39,6 +41,13 @@
 //                       the callback, which calls AcquireNextAsync
 //   async_wake       -- Add an item while the thread of the callback is idle,
 //                       2,000 times: until the callback has it, p50 and p99
+// The cases of a controller:
+//   controller_W     -- events of 100,000 objects, from a server in memory,
+//                       through an informer to W workers, 1, 8 or 64, until all
+//                       are reconciled: also in CPU time, the resident bytes of
+//                       an object, and the time from an event to its
+//                       reconciliation, p99, if ten events come each
+//                       millisecond
 // The cases of every class with delays:
 //   add_after_far    -- add a million integers due in 1 h to 1,300 h; also
 //                       until all are in the waiting set
@@ -73,6 +82,12 @@
 //   queue-async      -- the same with callbacks as its workers
 //   queue-threads    -- the same with threads: cycle_lease for async_cycle, and
 //                       handover_1 for async_wake
+//   priority-queue   -- a `PriorityQueue`, whose items have the same priority
+//   priority-queue-fair
+//                    -- the same with a `FairOrdering` of a thousand groups,
+//                       for cases without delays
+//   controller       -- a `Controller` with threads as its workers
+//   controller-async -- the same with `reconcile_async`
 //   delay-queue      -- a `DelayQueue`
 //   scheduler        -- a `workqueue::Scheduler`
 //   machine          -- only the clock of this library
@@ -85,6 +100,7 @@
 // The programs in bench/peers have the same arguments and output. Their README
 // describes the cases in detail. `bench/compare` compares the figures.
 
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <functional>
@@ -92,10 +108,12 @@
 #include <vector>
 
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "bench/cases/async_queue_cases.h"
+#include "bench/cases/controller_cases.h"
 #include "bench/cases/delay_cases.h"
 #include "bench/cases/delayers.h"
 #include "bench/cases/floor_delay_queue.h"
@@ -113,6 +131,10 @@ template <typename T>
 using HeapQueue = RateLimitingQueueOn<T, Heap>;
 template <typename T>
 using WheelQueue = RateLimitingQueueOn<T, Wheel>;
+template <typename T>
+using EqualPriorityQueue = PriorityQueueOn<T, /*fair=*/false>;
+template <typename T>
+using FairPriorityQueue = PriorityQueueOn<T, /*fair=*/true>;
 template <typename T>
 using HeapDelayQueue = DelayQueueOn<T, Heap>;
 template <typename T>
@@ -134,6 +156,13 @@ class Cases {
     AddQueueWithoutDelays<PlainQueue>("queue-plain");
     AddDelayer<FloorQueueDelayer>("queue-floor");
     AddAsyncQueue<HeapQueue>();
+
+    AddQueue<EqualPriorityQueue>("priority-queue");
+    AddDelayer<EqualPriorityQueueDelayer>("priority-queue");
+    AddQueueWithoutDelays<FairPriorityQueue>("priority-queue-fair");
+
+    AddController("controller", /*asynchronous=*/false);
+    AddController("controller-async", /*asynchronous=*/true);
 
     AddDelayQueue<HeapDelayQueue, HeapDelayQueueDelayer>("delay-queue");
     AddDelayQueue<WheelDelayQueue, WheelDelayQueueDelayer>("delay-queue-wheel");
@@ -171,6 +200,8 @@ class Cases {
   template <typename T>
   using WheelQueueDelayer = QueueDelayer<T, WheelQueue>;
   template <typename T>
+  using EqualPriorityQueueDelayer = QueueDelayer<T, EqualPriorityQueue>;
+  template <typename T>
   using FloorQueueDelayer = QueueDelayer<T, FloorQueue>;
   template <typename T>
   using HeapDelayQueueDelayer = DelayQueueDelayer<T, HeapDelayQueue>;
@@ -193,6 +224,7 @@ class Cases {
             {subject, "cycle_lease", [] { CycleLease<Queue>("cycle_lease"); }},
             {subject, "cycle_batch", CycleBatch<Queue>},
             {subject, "add_duplicate", AddDuplicate<Queue>},
+            {subject, "add_duplicate_batch", AddDuplicateBatch<Queue>},
             {subject, "fill_drain", FillDrain<Queue>},
             {subject, "mpmc_1_1", Mpmc<Queue, 1, 1>},
             {subject, "mpmc_4_4", Mpmc<Queue, 4, 4>},
@@ -235,6 +267,15 @@ class Cases {
             {"queue-threads", "async_wake",
              [] { Handover<Queue, 1>("async_wake"); }},
         });
+  }
+
+  void AddController(const std::string& subject, bool asynchronous) {
+    for (const size_t workers : {1, 8, 64}) {
+      const std::string name = absl::StrCat("controller_", workers);
+      cases_.push_back({subject, name, [name, workers, asynchronous] {
+                          ControllerCase(name, workers, asynchronous);
+                        }});
+    }
   }
 
   template <template <typename> class Delayer>

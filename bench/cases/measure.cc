@@ -46,6 +46,12 @@ struct Activity {
   absl::Duration cpu;
 };
 
+absl::Duration TimeOf(clockid_t clock) {
+  timespec time;
+  clock_gettime(clock, &time);
+  return absl::DurationFromTimespec(time);
+}
+
 }  // namespace
 
 void Report(absl::string_view name, double value, absl::string_view unit) {
@@ -53,11 +59,8 @@ void Report(absl::string_view name, double value, absl::string_view unit) {
   std::fflush(stdout);
 }
 
-absl::Duration ThreadCpuTime() {
-  timespec time;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return absl::DurationFromTimespec(time);
-}
+absl::Duration ThreadCpuTime() { return TimeOf(CLOCK_THREAD_CPUTIME_ID); }
+absl::Duration ProcessCpuTime() { return TimeOf(CLOCK_PROCESS_CPUTIME_ID); }
 
 double ResidentBytes() {
   malloc_trim(0);

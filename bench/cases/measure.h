@@ -55,8 +55,9 @@ double WarmedUp(int64_t n, F run) {
   return run(n);
 }
 
-// Returns the CPU time of the calling thread.
+// Return the CPU time of the calling thread, and of all threads.
 absl::Duration ThreadCpuTime();
+absl::Duration ProcessCpuTime();
 
 // Calls `call(0)` to `call(n - 1)`, and reports the longest time of a call and
 // the longest CPU time of a call. Only the former includes the time in which

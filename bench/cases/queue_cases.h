@@ -96,6 +96,22 @@ void AddDuplicate() {
   Report("add_duplicate", ns, "ns");
 }
 
+// The same, 64 at a time, as a resync that collects its keys does.
+template <template <typename> class Queue>
+void AddDuplicateBatch() {
+  constexpr size_t kBatch = 64;
+  Queue<std::string> queue;
+  queue.AddAll(StringKeys());
+  const std::vector<std::string> keys = StringKeys();
+  const double ns = NsPerOp(kKeys, [&queue, &keys] {
+    for (size_t i = 0; i < keys.size(); i += kBatch) {
+      queue.AddAll(absl::MakeConstSpan(keys).subspan(i, kBatch));
+    }
+    queue.Len();
+  });
+  Report("add_duplicate_batch", ns, "ns");
+}
+
 template <template <typename> class Queue>
 void FillDrain() {
   Queue<std::string> queue;

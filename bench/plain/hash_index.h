@@ -64,6 +64,8 @@ class HashIndex {
     return {slot, slot != slots_.end()};
   }
 
+  void Prefetch(uint32_t) const {}
+
   SlabId operator[](Position position) const { return position.slot->id; }
 
   struct InsertPosition {};

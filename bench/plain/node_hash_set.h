@@ -20,6 +20,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/hash/hash.h"
+#include "absl/types/span.h"
 #include "workqueue/base/slab.h"
 
 namespace workqueue {
@@ -61,6 +62,21 @@ class NodeHashSet {
     return it == entries_.end() ? nullptr : it->get();
   }
 
+  struct Position {
+    Entry* entry;
+    bool found;
+  };
+  Position FindPosition(const T& item, size_t hash) const {
+    Entry* const entry = Find(item, hash);
+    return {entry, entry != nullptr};
+  }
+  Entry* At(Position position) const { return position.entry; }
+
+  template <typename F>
+  void ForEachGuess(absl::Span<const size_t> hashes, F f) {
+    for (size_t i = 0; i < hashes.size(); ++i) f(i, nullptr);
+  }
+
   SlabId NextId() {
     if (free_ids_.empty()) {
       if (free_ids_.capacity() <= by_id_.size()) {
@@ -73,7 +89,8 @@ class NodeHashSet {
   }
 
   template <typename U>
-  std::pair<Entry*, bool> FindOrInsert(U&& item, size_t hash) {
+  std::pair<Entry*, bool> FindOrInsert(U&& item, size_t hash,
+                                       Entry* = nullptr) {
     if (Entry* const entry = Find(item, hash)) return {entry, false};
     const SlabId id = NextId();
     auto owned = std::make_unique<Entry>(std::forward<U>(item));
@@ -98,6 +115,7 @@ class NodeHashSet {
     free_ids_.push_back(entry->id_);
     entries_.erase(entries_.find(Same{entry}));
   }
+  void Erase(Position position) { Erase(position.entry); }
 
   template <typename... F>
   bool CompactIfDue(F...) {

@@ -89,6 +89,30 @@ TEST(NodeHashSetTest, DistinguishesItemsWithTheSameHash) {
   EXPECT_EQ(table.Find("c", 1), nullptr);
 }
 
+// Searches of many items at once: most are in the table, and every fifth is
+// not.
+TEST(NodeHashSetTest, AGuessFindsTheItemAndNoOther) {
+  IntTable table;
+  for (int item = 0; item < 5000; ++item) {
+    if (item % 5 != 0) table.FindOrInsert(item, Hash(item));
+  }
+  std::vector<size_t> hashes;
+  for (int item = 0; item < 5000; ++item) hashes.push_back(Hash(item));
+  int guesses = 0;
+  size_t calls = 0;
+  table.ForEachGuess(hashes, [&](size_t i, TestEntry<int>* guess) {
+    EXPECT_EQ(i, calls++);
+    if (guess != nullptr) ++guesses;
+    const int item = static_cast<int>(i);
+    const auto [entry, is_new] = table.FindOrInsert(item, hashes[i], guess);
+    EXPECT_EQ(entry->item(), item);
+    EXPECT_EQ(is_new, item % 5 == 0);
+  });
+  EXPECT_EQ(calls, hashes.size());
+  EXPECT_EQ(table.size(), hashes.size());
+  EXPECT_GT(guesses, 3000);
+}
+
 // Counts comparisons of different items.
 struct CountingEq {
   bool operator()(uint64_t a, uint64_t b) const {

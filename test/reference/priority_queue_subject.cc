@@ -22,6 +22,7 @@
 #include "test/reference/priority_queue_model.h"
 #include "test/reference/rate_limiter_model.h"
 #include "test/reference/subject.h"
+#include "test/workqueue/contended_queue.h"
 #include "test/workqueue/recording_metrics.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/fair_ordering.h"
@@ -44,6 +45,7 @@ class Run {
     const int kind =
         base_and_kind % 16 - 8;  // of the ordering, if not negative
     with_metrics_ = choices_.OneIn(4);
+    contended_ = choices_.OneIn(2);
     const absl::Duration base_delay = absl::Milliseconds(500 * (2 - base));
     constexpr absl::Duration kMaxDelay = absl::Seconds(8);
 
@@ -66,7 +68,8 @@ class Run {
     model_ = std::make_unique<PriorityQueueModel>(
         clock_.TimeNow(), RateLimiterModel(base_delay, kMaxDelay), fair);
     comparison_.Did("PriorityQueue", base_delay, kind,
-                    with_metrics_ ? "with metrics" : "without metrics");
+                    with_metrics_ ? "with metrics" : "without metrics",
+                    contended_ ? "contended" : "");
     operations_ = std::make_unique<DelayingOperations<PriorityQueueModel>>(
         queue_.get(), model_.get(), &clock_, &comparison_);
   }
@@ -74,6 +77,7 @@ class Run {
   std::string Disagreement() && {
     while (!choices_.empty() && comparison_.agrees()) {
       choices_.Next();
+      if (contended_) workqueue::internal::RingOpener::Open(queue_.get());
       DoOne(choices_.Below(100));
       operations_->Compare();
       if (with_metrics_) CompareMetrics();
@@ -172,6 +176,8 @@ class Run {
   workqueue::FakeClock clock_;
   workqueue::RecordingMetrics metrics_;
   bool with_metrics_;
+  // The queue is used as if threads contended for it.
+  bool contended_ = false;
   int items_;
   std::unique_ptr<workqueue::PriorityQueue<int>> queue_;
   std::unique_ptr<PriorityQueueModel> model_;

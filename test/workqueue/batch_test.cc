@@ -110,6 +110,16 @@ TEST_P(AddAllTest, AddsEachItemOnce) {
   EXPECT_EQ(GetAll(*queue_), (Strings{"b", "a", "c"})) << "b keeps its place";
 }
 
+TEST_P(AddAllTest, AddsManyToALongQueue) {
+  Strings items;
+  for (int i = 0; i < 3000; ++i) items.push_back(std::to_string(i));
+  const auto all = absl::MakeConstSpan(items);
+  EXPECT_TRUE(queue_->AddAll(all.subspan(0, 2000)));
+  EXPECT_TRUE(queue_->AddAll(all.subspan(1000)));
+  EXPECT_EQ(queue_->Len(), 3000u);
+  EXPECT_EQ(GetAll(*queue_), items);
+}
+
 TEST_P(AddAllTest, AnItemBeingProcessedComesBack) {
   queue_->Add("a");
   queue_->Add("b");

@@ -25,6 +25,8 @@
 #include "test/workqueue/watched_fifo.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/lease.h"
+#include "workqueue/log_sink.h"
+#include "workqueue/priority_queue.h"
 #include "workqueue/queue.h"
 #include "workqueue/snapshot.h"
 
@@ -153,6 +155,96 @@ TEST_F(ContendedQueueTest, TheDestructorDropsPushedItems) {
   }
   EXPECT_EQ(item.use_count(), 1);
 }
+
+// -----------------------------------------------------------------------------
+// A queue with priorities
+// -----------------------------------------------------------------------------
+
+class ContendedPriorityQueueTest : public testing::Test {
+ protected:
+  static PriorityQueueOptions<int> Options(FakeClock* clock, LogSink* log,
+                                           RecordingMetrics* metrics) {
+    PriorityQueueOptions<int> options;
+    options.name = "test";
+    options.metrics_provider = metrics;
+    options.clock = clock;
+    options.log_sink = log;
+    return options;
+  }
+
+  // Pushes the addition of `item`.
+  void Push(int item) {
+    ASSERT_TRUE(internal::RingOpener::Open(&queue_));
+    const int adds = metrics_.count(MetricKind::kAdds);
+    EXPECT_TRUE(queue_.Add(item));
+    EXPECT_EQ(metrics_.count(MetricKind::kAdds), adds);
+  }
+
+  void AddAt(int priority, int item) {
+    AddOptions options;
+    options.priority = priority;
+    EXPECT_TRUE(queue_.AddWithOptions(options, {item}));
+  }
+
+  Items GetAll() {
+    Items items;
+    while (queue_.Len() > 0) items.push_back(*queue_.Get());
+    return items;
+  }
+
+  FakeClock clock_;
+  RecordingLog log_;
+  RecordingMetrics metrics_;
+  PriorityQueue<int> queue_{Options(&clock_, &log_, &metrics_)};
+};
+
+TEST_F(ContendedPriorityQueueTest, PushedItemsHavePriorityZeroAndTheirOrder) {
+  AddAt(-1, 1);
+  AddAt(-1, 2);
+  Push(3);
+  AddAt(1, 4);
+  Push(5);
+  Push(2);
+  EXPECT_EQ(GetAll(), (Items{4, 3, 5, 2, 1}));
+}
+
+TEST_F(ContendedPriorityQueueTest, EachCallSeesThePushedItems) {
+  Push(1);
+  EXPECT_EQ(queue_.TakeSnapshot()->num_queued, 1u);
+  queue_.AddAfter(2, absl::Seconds(1));
+  Push(2);
+  EXPECT_FALSE(queue_.CancelDelayed(2)) << "it does not wait any more";
+  queue_.AddAfter(3, absl::Seconds(1));
+  Push(3);
+  EXPECT_EQ(queue_.TakeSnapshotOf(3)->num_waiting, 0u);
+  EXPECT_EQ(GetAll(), (Items{1, 2, 3}));
+}
+
+TEST_F(ContendedPriorityQueueTest, TheDestructorDropsPushedItems) { Push(1); }
+
+TEST_F(ContendedPriorityQueueTest, WithAnOrderingNothingIsPushed) {
+  PriorityQueueOptions<int> options;
+  options.ordering = std::make_unique<WatchedFifo<int>>();
+  PriorityQueue<int> queue(std::move(options));
+  EXPECT_FALSE(internal::RingOpener::Open(&queue));
+}
+
+#ifdef ABSL_HAVE_EXCEPTIONS
+
+TEST_F(ContendedPriorityQueueTest, AMetricThatThrowsLosesNoItem) {
+  Push(1);
+  metrics_.on_call = [](MetricKind kind) {
+    if (kind == MetricKind::kAdds) throw std::runtime_error("thrown");
+  };
+  EXPECT_EQ(queue_.Len(), 1u);
+  metrics_.on_call = [](MetricKind) {};
+  EXPECT_EQ(queue_.Get(), 1);
+  EXPECT_EQ(log_.messages(),
+            std::vector<std::string>{"E queue test: the addition of 1 cannot "
+                                     "be reported: INTERNAL: thrown"});
+}
+
+#endif  // ABSL_HAVE_EXCEPTIONS
 
 // -----------------------------------------------------------------------------
 // Queues whose additions may throw

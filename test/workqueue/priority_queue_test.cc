@@ -58,6 +58,26 @@ TEST_F(PriorityQueueTest, OneAddOfManyItems) {
   for (const std::string& item : many) EXPECT_EQ(Take(), Taken(item, 3));
 }
 
+TEST_F(PriorityQueueTest, PrioritiesInAnyOrder) {
+  constexpr int kPriorities = 7;
+  std::vector<Strings> items(kPriorities);
+  for (int i = 0; i < 1000; ++i) {
+    const int priority = i * i % kPriorities;
+    items[priority].push_back(std::to_string(i));
+    Add(At(priority), {items[priority].back()});
+    if (i % 3 != 0) continue;
+    int highest = kPriorities - 1;
+    while (items[highest].empty()) --highest;
+    EXPECT_EQ(Take(), Taken(items[highest].front(), highest));
+    items[highest].erase(items[highest].begin());
+  }
+  for (int priority = kPriorities - 1; priority >= 0; --priority) {
+    for (const std::string& item : items[priority]) {
+      EXPECT_EQ(Take(), Taken(item, priority));
+    }
+  }
+}
+
 TEST_F(PriorityQueueTest, TheFunctionsWithoutAPriorityAddAtZero) {
   LimiterScript script;
   Make(std::make_unique<ScriptedLimiter>(&script));

@@ -45,8 +45,9 @@ class IntrusiveList {
   bool empty() const { return front_ == nullptr; }
   size_t size() const { return size_; }
 
-  // Returns the first element; null if there is none.
+  // Return the first and the last element; null if there is none.
   E* front() const { return front_; }
+  E* back() const { return back_; }
 
   void PushBack(E* element) { InsertBefore(element, nullptr); }
   void PushFront(E* element) { InsertBefore(element, front_); }

@@ -4,14 +4,19 @@
 #ifndef WORKQUEUE_BASE_NODE_HASH_SET_H_
 #define WORKQUEUE_BASE_NODE_HASH_SET_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <type_traits>
 #include <utility>
 
+#include "absl/base/attributes.h"
 #include "absl/numeric/int128.h"
+#include "absl/types/span.h"
 #include "workqueue/base/hash_index.h"
+#include "workqueue/base/prefetch.h"
 #include "workqueue/base/slab.h"
 
 namespace workqueue::internal {
@@ -76,8 +81,33 @@ class NodeHashSet {
   // none. `Key` is `T`, or a type that `Eq` compares a `T` with.
   template <typename Key>
   Entry* Find(const Key& item, size_t hash) const {
-    const HashIndex::Position position = ids_.Find(Mix(hash), IsFor(item));
-    return position.found ? &entries_[ids_[position]] : nullptr;
+    const HashIndex::Position position = FindPosition(item, hash);
+    return position.found ? At(position) : nullptr;
+  }
+
+  // The two steps of `Find()`. The position is valid until the next change.
+  template <typename Key>
+  HashIndex::Position FindPosition(const Key& item, size_t hash) const {
+    return ids_.Find(Mix(hash), IsFor(item));
+  }
+  Entry* At(HashIndex::Position position) const {
+    return &entries_[ids_[position]];
+  }
+
+  // Calls `f(i, guess)` for each of `hashes`. `guess` is null, or an entry that
+  // is probably the one of an item with that hash, and whose item is on its way
+  // into the cache. So many items wait for memory a few times, and not each of
+  // them. `f` must not erase entries.
+  template <typename F>
+  void ForEachGuess(absl::Span<const size_t> hashes, F f) {
+    std::array<Entry*, kGuesses> guesses;
+    bool guessed = false;
+    for (size_t i = 0; i < hashes.size(); ++i) {
+      if (i % kGuesses == 0) {
+        guessed = Guess(hashes.subspan(i, kGuesses), &guesses);
+      }
+      f(i, guessed ? guesses[i % kGuesses] : nullptr);
+    }
   }
 
   // Returns the id of the next new entry. Allocates the storage of that entry.
@@ -86,8 +116,11 @@ class NodeHashSet {
   // Returns the entry for `item`, and whether the entry is new. `item` is a
   // `T`, an lvalue or an rvalue; an rvalue is moved from only if the entry is
   // new.
+  // `guess` is null, or an entry that the item may have.
   template <typename U>
-  std::pair<Entry*, bool> FindOrInsert(U&& item, size_t hash) {
+  std::pair<Entry*, bool> FindOrInsert(U&& item, size_t hash,
+                                       Entry* guess = nullptr) {
+    if (guess != nullptr && Eq()(guess->item(), item)) return {guess, false};
     const uint32_t mixed = Mix(hash);
     const HashIndex::Position position = ids_.Find(mixed, IsFor(item));
     if (position.found) return {&entries_[ids_[position]], false};
@@ -115,8 +148,13 @@ class NodeHashSet {
   // Destroys `entry`, which is in the set. Throws nothing.
   void Erase(Entry* entry) {
     const SlabId id = entry->id_;
-    ids_.Erase(
-        ids_.Find(entry->hash_, [id](SlabId other) { return other == id; }));
+    Erase(ids_.Find(entry->hash_, [id](SlabId other) { return other == id; }));
+  }
+
+  // Does the same with the entry at `position`.
+  void Erase(HashIndex::Position position) {
+    const SlabId id = ids_[position];
+    ids_.Erase(position);
     entries_.Delete(id);
   }
 
@@ -146,6 +184,32 @@ class NodeHashSet {
   }
 
  private:
+  // More fetches than a core has in progress at once.
+  static constexpr size_t kGuesses = 32;
+
+  // Sets `(*guesses)[i]` to the first entry whose hash is `hashes[i]`, or to
+  // null, and begins to fetch the items. Does nothing and returns false if the
+  // set is so small that it is in a cache anyway.
+  bool Guess(absl::Span<const size_t> hashes,
+             std::array<Entry*, kGuesses>* guesses) const {
+    constexpr size_t kSmall = 1024;
+    if (size() < kSmall) return false;
+    for (const size_t hash : hashes) ids_.Prefetch(Mix(hash));
+    for (size_t i = 0; i < hashes.size(); ++i) {
+      const HashIndex::Position position =
+          ids_.Find(Mix(hashes[i]), [](SlabId) { return true; });
+      (*guesses)[i] = position.found ? At(position) : nullptr;
+      internal::Prefetch((*guesses)[i]);
+    }
+    if constexpr (std::is_same_v<T, std::string>) {
+      for (size_t i = 0; i < hashes.size(); ++i) {
+        const Entry* const entry = (*guesses)[i];
+        if (entry != nullptr) internal::Prefetch(entry->item().data());
+      }
+    }
+    return true;
+  }
+
   // Returns a predicate on ids: whether the entry of the id is for `item`.
   template <typename Key>
   auto IsFor(const Key& item) const {

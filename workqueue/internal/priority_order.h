@@ -27,8 +27,12 @@ namespace workqueue::internal {
 // PriorityOrder
 //
 // The queued items of a `PriorityQueue`: in the user's `Ordering` or, without
-// an ordering, in a heap that is sorted by priority and, within a priority, by
-// sequence number. This class is the `Order` of a `QueueCore`.
+// an ordering, sorted by priority and, within a priority, by sequence number.
+// This class is the `Order` of a `QueueCore`.
+//
+// Without an ordering, an entry that comes after all entries of a sorted list,
+// or before them, goes there, and any other entry to a heap. So if all
+// priorities are equal, this class is a list.
 //
 // The heap has memory for all items that are dirty or being processed. The
 // reason is that the end of an item's processing may insert the item into the
@@ -46,11 +50,12 @@ class PriorityOrder {
     using QueuedItem<T>::set_is_retry;
 
     bool waiting = false;  // never true if dirty
+    bool in_list = false;
     // Valid while being processed.
     bool handed_out_as_retry = false;
     int handed_out_priority = 0;
-    int64_t sequence = 0;  // the place within the priority
-    uint32_t heap_index = 0;
+    int64_t sequence = 0;     // the place within the priority
+    uint32_t heap_index = 0;  // if in no list
   };
 
   // How an item was added.
@@ -82,13 +87,15 @@ class PriorityOrder {
 
   bool has_ordering() const { return ABSL_PREDICT_FALSE(ordered_ != nullptr); }
 
+  bool may_throw() const { return has_ordering(); }
+
   size_t size() const {
-    return has_ordering() ? ordered_->size() : heap_.size();
+    return has_ordering() ? ordered_->size() : list_.size() + heap_.size();
   }
 
   NextItem next() const {
     if (has_ordering()) return ordered_->next();
-    return heap_.empty() ? NextItem::kNone : NextItem::kReady;
+    return list_.empty() && heap_.empty() ? NextItem::kNone : NextItem::kReady;
   }
 
   // Prepares `Add()`, if there is no ordering. Throws if there is no memory.
@@ -123,13 +130,16 @@ class PriorityOrder {
           entry, [entry, &place] { Set(entry, place); }, errors);
       return;
     }
+    if (!entry->processing) Remove(entry);
     Set(entry, place);
-    if (!entry->processing) heap_.Replace(entry->heap_index, SlotOf(entry));
+    if (!entry->processing) Insert(entry);
   }
 
   void OnMoved(Entry* entry) {
     if (has_ordering()) {
       ordered_->OnMoved(entry);
+    } else if (entry->in_list) {
+      list_.ReplaceByCopy(entry);
     } else {
       heap_.Replace(entry->heap_index, SlotOf(entry));
     }
@@ -148,8 +158,12 @@ class PriorityOrder {
     if (has_ordering()) {
       entry = PopOrdered();
     } else {
-      entry = heap_.front().entry;
-      heap_.Remove(entry->heap_index);
+      entry = ListFront();
+      if (ABSL_PREDICT_FALSE(!heap_.empty()) &&
+          (entry == nullptr || Before(heap_.front().entry, entry))) {
+        entry = heap_.front().entry;
+      }
+      Remove(entry);
     }
     entry->handed_out_priority = entry->priority();
     entry->handed_out_as_retry = entry->is_retry();
@@ -208,14 +222,27 @@ class PriorityOrder {
         visit(static_cast<const Entry&>(item));
       });
     }
+    const Entry* next = ListFront();
+    // Visits what comes before `end` in the list; if `end` is null, the rest.
+    const auto visit_list = [&](const Entry* end) {
+      while (next != nullptr && max > 0 &&
+             (end == nullptr || Before(next, end))) {
+        visit(*next);
+        next = static_cast<const Entry*>(next->next());
+        --max;
+      }
+      return max > 0;
+    };
     if (max >= size()) {
       heap_.ForEach([&visit](const Slot& slot) { visit(*slot.entry); });
-    } else if (max > 0) {
-      heap_.VisitInOrder([&max, &visit](const Slot& slot) {
+    } else if (!heap_.empty() && max > 0) {
+      heap_.VisitInOrder([&](const Slot& slot) {
+        if (!visit_list(slot.entry)) return false;
         visit(*slot.entry);
         return --max > 0;
       });
     }
+    visit_list(nullptr);
     return true;
   }
 
@@ -246,10 +273,37 @@ class PriorityOrder {
     return static_cast<Entry*>(ordered_->Pop());
   }
 
-  void Insert(Entry* entry) { heap_.Push(SlotOf(entry)); }
+  Entry* ListFront() const { return static_cast<Entry*>(list_.front()); }
+
+  static bool Before(const Entry* a, const Entry* b) {
+    return a->priority() != b->priority() ? a->priority() > b->priority()
+                                          : a->sequence < b->sequence;
+  }
+
+  void Insert(Entry* entry) {
+    entry->in_list = true;
+    if (list_.empty() || Before(static_cast<Entry*>(list_.back()), entry)) {
+      list_.PushBack(entry);
+    } else if (Before(entry, ListFront())) {
+      list_.PushFront(entry);
+    } else {
+      entry->in_list = false;
+      heap_.Push(SlotOf(entry));
+    }
+  }
+
+  // Removes `entry`, which is in the list or in the heap.
+  void Remove(Entry* entry) {
+    if (entry->in_list) {
+      list_.Remove(entry);
+    } else {
+      heap_.Remove(entry->heap_index);
+    }
+  }
 
   // The entries, if there is an ordering; otherwise null.
   std::unique_ptr<QueueOrder<T>> ordered_;
+  QueuedItemList<T> list_;  // sorted
   internal::IndexedHeap<Slot, SetIndex> heap_;
   // The number of entries that are dirty or being processed.
   size_t places_ = 0;

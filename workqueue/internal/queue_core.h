@@ -113,6 +113,8 @@ constexpr bool CanPush() {
 //   * `Entry`, which is `QueueEntry<T>` or a class derived from it.
 //   * `QueueInterface`: the interface that the queue implements.
 //   * `kHasPriorities`: whether items have priorities.
+//   * `bool may_throw() const`: whether adding an entry may throw anything but
+//     `std::bad_alloc`.
 //   * `size_t size() const`: returns the number of entries.
 //   * `NextItem next() const`: returns whether there is an entry, and whether
 //     it is ready.
@@ -151,9 +153,11 @@ class QueueCore : public Order::QueueInterface, protected QueueState {
   absl::StatusOr<bool> EndProcessing(const T& item) override {
     const size_t hash = Hash()(item);
     Lock lock(this);
-    Entry* const entry = entries_.Find(item, hash);
-    if (entry == nullptr || !entry->processing || entry->leased) return false;
-    Finish(entry);
+    const auto position = entries_.FindPosition(item, hash);
+    if (!position.found) return false;
+    Entry* const entry = entries_.At(position);
+    if (!entry->processing || entry->leased) return false;
+    Finish(entry, position);
     return true;
   }
 
@@ -274,16 +278,16 @@ class QueueCore : public Order::QueueInterface, protected QueueState {
   }
 
   // Adds `item`, a `const T&` or a `T&&`, to a queue without priorities.
-  // `*time` is the time of the addition; null means now. If this throws, the
-  // queue is unchanged. An addition that has been pushed throws only
-  // `std::bad_alloc`.
+  // `*time` is the time of the addition; null means now. `guess` is null, or an
+  // entry that the item may have. If this throws, the queue is unchanged. An
+  // addition that has been pushed throws only `std::bad_alloc`.
   template <typename U>
   void AddWithoutPriority(U&& item, size_t hash,
                           const CompactTime* time = nullptr,
-                          bool pushed = false)
+                          bool pushed = false, Entry* guess = nullptr)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     Entry* const entry =
-        entries_.FindOrInsert(std::forward<U>(item), hash).first;
+        entries_.FindOrInsert(std::forward<U>(item), hash, guess).first;
     if (entry->dirty) {
       if (!entry->processing) order_.Touch(entry);
       return;
@@ -291,15 +295,10 @@ class QueueCore : public Order::QueueInterface, protected QueueState {
     absl::Cleanup undo = [this, entry]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
       if (!entry->processing) entries_.Erase(entry);
     };
-    const auto record = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    RecordAddition(entry, pushed, [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
       RecordAdd(entry, entry->priority(),
                 time != nullptr ? *time : TimeOfAdd());
-    };
-    if (pushed) {
-      Report("the addition", entry, record);
-    } else {
-      record();
-    }
+    });
     if (!entry->processing) {
       absl::Cleanup undo_record = [this,
                                    entry]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
@@ -310,6 +309,24 @@ class QueueCore : public Order::QueueInterface, protected QueueState {
     }
     std::move(undo).Cancel();
     entry->dirty = true;
+  }
+
+  // Adds what another thread has pushed, in a queue with priorities. Throws
+  // only `std::bad_alloc`; then nothing has changed. While the queue is being
+  // destroyed, drops it.
+  virtual void AddPushed(typename AddRing<T>::Addition&& /*pushed*/)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {}
+
+  // Calls `record`, which updates metrics because of an addition of `entry`. If
+  // the addition has been pushed, logs an exception.
+  template <typename F>
+  void RecordAddition(const Entry* entry, bool pushed, F record)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (pushed) {
+      Report("the addition", entry, record);
+    } else {
+      record();
+    }
   }
 
   // Call this before `entry` becomes dirty, at `time` and with its priority
@@ -329,8 +346,12 @@ class QueueCore : public Order::QueueInterface, protected QueueState {
     });
   }
 
-  // Ends the processing of `entry`.
+  // Ends the processing of `entry`. `place` is `entry` or its position.
   void Finish(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    Finish(entry, entry);
+  }
+  template <typename Place>
+  void Finish(Entry* entry, Place place) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     if (metrics_ != nullptr) {
       Report("the end", entry, [&] { metrics_->OnDone(entry->times); });
     }
@@ -341,7 +362,7 @@ class QueueCore : public Order::QueueInterface, protected QueueState {
       return;
     }
     order_.OnDone(entry);
-    if (!entry->InUse()) Erase(entry);
+    if (!entry->InUse()) Erase(place);
     if (IsShuttingDown() && Idle()) NotifyIdle();
   }
 
@@ -357,9 +378,11 @@ class QueueCore : public Order::QueueInterface, protected QueueState {
     errors_.Try(what, report);
   }
 
-  // Erases `entry`. May move another entry to another address.
-  void Erase(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    entries_.Erase(entry);
+  // Erases the entry at `place`, its address or its position. May move another
+  // entry to another address.
+  template <typename Place>
+  void Erase(Place place) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    entries_.Erase(place);
     Entry* moved = nullptr;
     const auto on_move = [&moved](Entry* it, SlabId) { moved = it; };
     const auto may_move = [](const Entry& it) {
@@ -401,7 +424,7 @@ class QueueCore : public Order::QueueInterface, protected QueueState {
   friend RingOpener;
 
   // Whether an addition can be left to the thread that holds the lock.
-  static constexpr bool kCanPush = !Order::kHasPriorities && CanPush<T, Eq>();
+  static constexpr bool kCanPush = CanPush<T, Eq>();
 
   ABSL_ATTRIBUTE_NOINLINE bool Push(const T& item, size_t hash) {
     return ring_.TryPush({item, hash, TimeOfAdd()});
@@ -423,9 +446,13 @@ class QueueCore : public Order::QueueInterface, protected QueueState {
     if constexpr (kCanPush) {
       const auto add = [this](typename AddRing<T>::Addition&& pushed)
                            ABSL_NO_THREAD_SAFETY_ANALYSIS {
-                             AddWithoutPriority(std::move(pushed.item),
-                                                pushed.hash, &pushed.added,
-                                                /*pushed=*/true);
+                             if constexpr (Order::kHasPriorities) {
+                               AddPushed(std::move(pushed));
+                             } else {
+                               AddWithoutPriority(std::move(pushed.item),
+                                                  pushed.hash, &pushed.added,
+                                                  /*pushed=*/true);
+                             }
                            };
       return TryCall([this, &add] { ring_.Apply(add); });
     }

@@ -14,6 +14,9 @@ func clientGoCases() []benchCase {
 		benchCase{"cycle_batch", func(report report) {
 			report("cycle_batch", cycle(newClientGo[string](), stringKeys()), "ns")
 		}},
+		benchCase{"add_duplicate_batch", func(report report) {
+			report("add_duplicate_batch", addDuplicate(newClientGo[string]()), "ns")
+		}},
 		benchCase{"blocked_workers_100k", func(report report) {
 			blockedWorkers100K(newClientGo[int], report)
 		}},

@@ -34,6 +34,7 @@ func main() {
 	peers := []peer{
 		{"client-go", moduleVersion("k8s.io/client-go"), clientGoCases()},
 		{"priorityqueue", moduleVersion("sigs.k8s.io/controller-runtime"), priorityQueueCases()},
+		{"controller-runtime", moduleVersion("sigs.k8s.io/controller-runtime"), controllerCases()},
 		{"go-delayqueue", goVersion() + ", not a released one", delayQueueCases()},
 		{"go-timer", goVersion(), timerCases()},
 		{"go-runtime", goVersion(), []benchCase{{"idle", reportIdle}}},

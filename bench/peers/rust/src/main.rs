@@ -5,6 +5,7 @@
 //! bench/peers/README.md.
 
 mod cases;
+mod controller_cases;
 mod inputs;
 mod kube_cases;
 mod measure;
@@ -12,7 +13,7 @@ mod measure;
 use std::process::exit;
 use std::time::Duration;
 
-const CASES: [(&str, &str); 9] = [
+const CASES: [(&str, &str); 12] = [
     ("tokio-delayqueue", "push_take"),
     ("tokio-delayqueue", "add_after_far"),
     ("tokio-delayqueue", "pending_memory"),
@@ -22,6 +23,9 @@ const CASES: [(&str, &str); 9] = [
     ("tokio-delayqueue", "idle"),
     ("tokio-runtime", "idle"),
     ("kube-rs", "blocked_workers_100k"),
+    ("kube-rs", "controller_1"),
+    ("kube-rs", "controller_8"),
+    ("kube-rs", "controller_64"),
 ];
 
 #[tokio::main]
@@ -65,6 +69,9 @@ async fn main() {
 
 async fn run(peer: &str, case: &str, idle_time: Duration) {
     match (peer, case) {
+        (_, "controller_1") => controller_cases::controller(case, 1).await,
+        (_, "controller_8") => controller_cases::controller(case, 8).await,
+        (_, "controller_64") => controller_cases::controller(case, 64).await,
         ("kube-rs", _) => kube_cases::blocked_workers_100k().await,
         ("tokio-runtime", _) => measure::report_idle(idle_time).await,
         (_, "push_take") => cases::push_take().await,

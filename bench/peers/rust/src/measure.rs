@@ -50,13 +50,13 @@ pub async fn report_idle(time: Duration) {
 /// The voluntary context switches and the CPU time of all threads of this
 /// process since their start.
 #[derive(Default)]
-struct Activity {
+pub struct Activity {
     wakeups: u64,
-    cpu_ns: u64,
+    pub cpu_ns: u64,
 }
 
 impl Activity {
-    fn now() -> Self {
+    pub fn now() -> Self {
         let mut sum = Self::default();
         for thread in fs::read_dir("/proc/self/task").unwrap() {
             let thread = thread.unwrap().path();
