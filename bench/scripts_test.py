@@ -73,20 +73,23 @@ class TableTest(unittest.TestCase):
     """Runs scripts with a benchmark that prints given figures."""
 
     def run_with(self, script, figures):
+        lines = [f'"{name}_median",1,{ns},{ns},ns'
+                 for name, ns in figures.items()]
+        return self.run_with_lines(script, lines, "--benchmark_filter=X")
+
+    def run_with_lines(self, script, lines, *arguments):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         root = pathlib.Path(folder.name)
         (root / "bench").mkdir()
         (root / "tools").mkdir()
-        lines = [f'"{name}_median",1,{ns},{ns},ns'
-                 for name, ns in figures.items()]
         bazelw = root / "tools/bazelw"
         bazelw.write_text("#!/bin/sh\ncat <<'END'\n"
                           + "".join(line + "\n" for line in lines) + "END\n",
                           encoding="utf-8")
         bazelw.chmod(0o755)
         shutil.copy(ROOT / "bench" / script, root / "bench")
-        return run(root / "bench" / script, "--benchmark_filter=X")
+        return run(root / "bench" / script, *arguments)
 
     def assert_fails(self, script, figures):
         result = self.run_with(script, figures)
@@ -128,6 +131,17 @@ class TableTest(unittest.TestCase):
         self.assertEqual(result.stdout, "\nReadClock: 30\n")
         self.assert_fails("metrics_cost", part)
         self.assert_fails("metrics_cost", {})
+
+    def test_beside_a_transaction(self):
+        head = "seconds items/s backlog dead_rows megabytes open"
+        lines = ["# 90 items/s at most", head, "1 45 0 7 1 0", "2 44 3 9 1 1"]
+        result = self.run_with_lines("beside_a_transaction", lines)
+        self.assertEqual(result.returncode, 0)
+        self.assertEqual(result.stdout.splitlines(), lines)
+        for wrong in ([], [head], [head, "1 45"], ["1 45 0 7 1 0"]):
+            result = self.run_with_lines("beside_a_transaction", wrong)
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("has not printed lines of seconds", result.stderr)
 
 
 if __name__ == "__main__":

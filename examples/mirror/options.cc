@@ -115,10 +115,10 @@ removes them at the end.
   --metrics-port N serve /metrics to Prometheus at this port of 127.0.0.1, 0 to
                    65535; 0 means any free port (default: no metrics)
   --shared ADDRESS share the work with other processes, which have the same
-                   trees: keep the queue in the file of sqlite:PATH, in the
-                   PostgreSQL database of postgres://..., which has the
-                   tables, or in the server of Valkey or Redis at HOST:PORT,
-                   or at the path of its socket
+                   trees: keep the queue in the file PATH of SQLite, which
+                   need not be there yet; in the PostgreSQL database of
+                   postgres://..., which has the tables; or in the server of
+                   Valkey or Redis at HOST:PORT, or at unix://PATH
   --queue NAME     the name of the queue there (default: mirror)
   --help           print this text and exit
 

@@ -10,6 +10,8 @@
 #include "absl/base/log_severity.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "examples/mirror/console.h"
@@ -44,6 +46,15 @@ class ConsoleLog final : public workqueue::LogSink {
   Console* const console_;
 };
 
+// What neither is a URL nor has a port is the path of a file.
+std::string WithScheme(const std::string& address) {
+  const bool is_path =
+      !absl::StrContains(address, "://") &&
+      !absl::StartsWith(address, "sqlite:") &&
+      (absl::StrContains(address, '/') || !absl::StrContains(address, ':'));
+  return is_path ? absl::StrCat("sqlite:", address) : address;
+}
+
 }  // namespace
 
 absl::StatusOr<Mirror::SharedQueue> OpenSharedQueue(
@@ -58,7 +69,7 @@ absl::StatusOr<Mirror::SharedQueue> OpenSharedQueue(
   const auto log = std::make_shared<ConsoleLog>(console);
   workqueue::SharedQueueOptions<std::string> options;
   options.name = name;
-  options.redis.address = address;
+  options.redis.address = WithScheme(address);
   options.lease = kLease;
   options.retry_schedule = *workqueue::ExponentialRetrySchedule(
       Mirror::kFirstRetry, Mirror::kLongestRetry);

@@ -17,9 +17,10 @@
 
 namespace mirror {
 
-// Opens the queue `name` at `address`: in a server, or in a file of SQLite if
-// the program was built where that is. Reports failures of the server or the
-// file to `console`, which must outlive the queue, as must `metrics`.
+// Opens the queue `name` at `address`, which options.cc describes. SQLite and
+// PostgreSQL are possible if the program was built where they are. Reports
+// failures of the server or the file to `console`, which must outlive the
+// queue, as must `metrics`.
 absl::StatusOr<Mirror::SharedQueue> OpenSharedQueue(
     const std::string& address, const std::string& name, Console* console,
     workqueue::MetricsProvider* metrics);

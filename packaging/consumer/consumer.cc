@@ -17,6 +17,12 @@
 #include "workqueue/shared/shared_queue.h"
 #include "workqueue/shared/testing/memory_engine.h"
 #endif
+#ifdef CONSUMER_SQLITE
+#include "workqueue/shared/sqlite/sqlite_engine.h"
+#endif
+#ifdef CONSUMER_POSTGRES
+#include "workqueue/shared/postgres/postgres_engine.h"
+#endif
 #ifdef CONSUMER_PROMETHEUS
 #include <memory>
 
@@ -82,6 +88,13 @@ int main() {
   bool good = Retries();
 #ifdef CONSUMER_SHARED
   good = good && Shares();
+#endif
+  // These need a file and a server, so they are only linked.
+#ifdef CONSUMER_SQLITE
+  good = good && !workqueue::SqliteEngine::Create("").ok();
+#endif
+#ifdef CONSUMER_POSTGRES
+  good = good && !workqueue::PostgresEngine::Create("").ok();
 #endif
 #ifdef CONSUMER_PROMETHEUS
   good = good && Measures();

@@ -1,8 +1,8 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs the mirror in several processes that share a queue, in a server and in a
-// file, and kills them.
+// Runs the mirror in several processes that share a queue, in a server, in a
+// file and in a database, and kills them.
 
 #include <fcntl.h>
 #include <signal.h>
@@ -29,6 +29,11 @@
 #include "test/examples/run_program.h"
 #include "test/examples/scratch_directory.h"
 #include "test/shared/redis_fixture.h"
+#ifdef MIRROR_POSTGRES
+#include "absl/status/status.h"
+#include "test/shared/postgres_server.h"
+#include "workqueue/shared/postgres/postgres_engine.h"
+#endif
 
 namespace mirror::mirror_shared_test {
 namespace {
@@ -77,21 +82,43 @@ class Process {
   pid_t pid_ = 0;
 };
 
-enum class Store { kServer, kFile };
+enum class Store { kServer, kFile, kDatabase };
 
 class MirrorSharedTest : public workqueue::RedisFixture,
                          public testing::WithParamInterface<Store> {
  protected:
   void SetUp() override {
     if (GetParam() == Store::kServer) RedisFixture::SetUp();
+#ifdef MIRROR_POSTGRES
+    if (GetParam() == Store::kDatabase) {
+      auto database = workqueue::PostgresServer::Start();
+      if (absl::IsNotFound(database.status())) {
+        GTEST_SKIP() << database.status();
+      }
+      ASSERT_TRUE(database.ok()) << database.status();
+      database_ = *std::move(database);
+      ASSERT_EQ(workqueue::PostgresEngine::Migrate(database_->address()),
+                absl::OkStatus());
+    }
+#endif
     fs::create_directory(from_);
     fs::create_directory(file_.parent_path());
   }
 
   std::string Address() const {
-    return GetParam() == Store::kServer
-               ? server()->socket_path()
-               : absl::StrCat("sqlite:", file_.native());
+    switch (GetParam()) {
+      case Store::kServer:
+        return absl::StrCat("unix://", server()->socket_path());
+      case Store::kFile:
+        return file_.native();
+      case Store::kDatabase:
+        break;
+    }
+#ifdef MIRROR_POSTGRES
+    return database_->address();
+#else
+    return "";
+#endif
   }
 
   std::unique_ptr<Process> Start(std::vector<std::string> args) {
@@ -126,7 +153,15 @@ class MirrorSharedTest : public workqueue::RedisFixture,
   const fs::path to_ = scratch_.path() / "to";
   const fs::path output_ = scratch_.path() / "output";
   const fs::path file_ = scratch_.path() / "queue" / "mirror.db";
+#ifdef MIRROR_POSTGRES
+  std::unique_ptr<workqueue::PostgresServer> database_;
+#endif
 };
+
+std::string NameOf(const testing::TestParamInfo<Store>& store) {
+  static constexpr const char* kNames[] = {"Server", "File", "Database"};
+  return kNames[static_cast<int>(store.param)];
+}
 
 INSTANTIATE_TEST_SUITE_P(Stores, MirrorSharedTest,
                          testing::Values(Store::kServer
@@ -134,11 +169,12 @@ INSTANTIATE_TEST_SUITE_P(Stores, MirrorSharedTest,
                                          ,
                                          Store::kFile
 #endif
+#ifdef MIRROR_POSTGRES
+                                         ,
+                                         Store::kDatabase
+#endif
                                          ),
-                         [](const auto& store) {
-                           return store.param == Store::kFile ? "File"
-                                                              : "Server";
-                         });
+                         NameOf);
 
 TEST_P(MirrorSharedTest, EachPathIsCopiedByOneOfTheProcesses) {
   Churn churn(from_, 1);
@@ -178,10 +214,16 @@ TEST_P(MirrorSharedTest, KilledProcessesLeaveNothingUndone) {
 TEST_P(MirrorSharedTest, SaysThatThereIsNoStore) {
   if (GetParam() == Store::kServer) server()->Kill();
   fs::remove(file_.parent_path());
+  std::string named = file_.native();
+  if (GetParam() == Store::kServer) named = server()->socket_path();
+#ifdef MIRROR_POSTGRES
+  if (GetParam() == Store::kDatabase) {
+    database_->Crash();
+    named = fs::path(database_->database()).parent_path().native();
+  }
+#endif
   EXPECT_EQ(Start({"--once"})->End(0), 1);
-  EXPECT_THAT(output(), ::testing::HasSubstr(GetParam() == Store::kServer
-                                                 ? server()->socket_path()
-                                                 : file_.native()));
+  EXPECT_THAT(output(), ::testing::HasSubstr(named));
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ TEST(FindingsTest, WhatThisProcessCannotKnowIsOne) {
   it.data_lost_at = it.taken_at - absl::Minutes(59);
   it.undecodable = {"v2:a"};
   EXPECT_THAT(Texts(it),
-              ElementsAre("The server has lost all items, as this process saw "
+              ElementsAre("The engine has lost all items, as this process saw "
                           "59m ago.",
                           "This process cannot decode 1 item: v2:a."));
   it.data_lost_at = it.taken_at - absl::Hours(1);
@@ -71,7 +71,7 @@ TEST(FindingsTest, SettingsThatMayLoseItemsAreOne) {
   it.settings_problem = "appendonly is no, not yes";
   EXPECT_THAT(
       Texts(it),
-      ElementsAre("The server may lose items: appendonly is no, not yes."));
+      ElementsAre("The engine may lose items: appendonly is no, not yes."));
 }
 
 TEST(FindingsTest, ABoundOfItemsThatHangIsOne) {

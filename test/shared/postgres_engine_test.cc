@@ -33,6 +33,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
@@ -361,10 +362,17 @@ TEST_F(PostgresServerTest, SettingsThatLoseItemsAreNamed) {
   own.Do("SELECT pg_reload_conf()");
   while (own.Do("SHOW fsync") != "off") {
   }
-  const auto engine = NewEngine(server);
+  const auto engine =
+      *PostgresEngine::Create(server.address() + "&password=secret");
   const absl::Status status = Queue::Create(Options(*engine)).status();
   EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
-  EXPECT_TRUE(absl::StrContains(status.message(), "fsync is off")) << status;
+  EXPECT_TRUE(absl::StartsWith(
+      status.message(),
+      absl::StrCat("the PostgreSQL database postgres at ",
+                   absl::StripSuffix(server.database(), "/db"),
+                   " does not keep all promises of a shared queue: fsync is "
+                   "off")))
+      << status;
 }
 
 // What has been processed cannot be removed while somebody's transaction stays
@@ -636,17 +644,73 @@ class Load {
   std::vector<Thread> threads_;
 };
 
-// What a transaction that stays open does to the queue.
-void MeasureBesideATransaction(const std::string& address) {
-  constexpr absl::Duration kPeriod = absl::Seconds(10);
+// Adds items at a rate, which workers process as they can, until it is
+// destroyed.
+class Stream {
+ public:
+  Stream(const std::string& address, const std::string& name, int64_t rate)
+      : engine_(*PostgresEngine::Create(address)) {
+    constexpr int kThreads = 8;
+    SharedQueueOptions<std::string> options;
+    options.name = name;
+    options.engine = engine_.get();
+    queue_ = *Queue::Create(options);
+    const absl::Time begin = absl::Now();
+    for (int i = 0; i < kThreads; ++i) {
+      adders_.emplace_back([this, i, begin, rate] {
+        for (int k = i; !stops_; k += kThreads) {
+          absl::SleepFor(begin + k * absl::Seconds(1) / rate - absl::Now());
+          EXPECT_TRUE(queue_->Add(absl::StrCat(k)));
+        }
+      });
+      workers_.emplace_back([this] {
+        for (auto lease = queue_->Acquire(); lease.ok();
+             lease = queue_->Acquire()) {
+          EXPECT_TRUE(lease->Done());
+          ++items_;
+        }
+      });
+    }
+  }
+  ~Stream() {
+    stops_ = true;
+    for (Thread& thread : adders_) thread.join();
+    queue_->ShutDown();
+    for (Thread& thread : workers_) thread.join();
+  }
+
+  int64_t items() const { return items_; }
+  size_t Backlog() const { return queue_->Count()->queued; }
+
+ private:
+  const std::unique_ptr<PostgresEngine> engine_;
+  std::unique_ptr<Queue> queue_;
+  std::atomic<bool> stops_{false};
+  std::atomic<int64_t> items_{0};
+  std::vector<Thread> adders_, workers_;
+};
+
+// What a transaction that stays open for two thirds of the time does to a queue
+// that gets half of the items that it can process.
+void MeasureBesideATransaction(const std::string& address,
+                               absl::Duration duration) {
+  constexpr int kPeriods = 60;
+  const absl::Duration period = duration / kPeriods;
+  const int64_t most = Load(address, "most", 1, 8).Measure(absl::Seconds(10));
+  std::cout << "# " << most << " items/s at most\n"
+            << "seconds items/s backlog dead_rows megabytes open\n";
   Connection other(address), looks(address);
-  Load load(address, "beside", 1, 8);
-  std::cout << "seconds items/s dead_rows megabytes\n";
-  for (int i = 0; i < 18; ++i) {
-    if (i == 3) other.Do("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1");
-    if (i == 15) other.Do("COMMIT");
-    const int64_t rate = load.Measure(kPeriod);
-    std::cout << (i + 1) * absl::ToInt64Seconds(kPeriod) << " " << rate << " "
+  Stream stream(address, "beside", most / 2);
+  bool is_open = false;
+  int64_t before = 0;
+  const absl::Time begin = absl::Now();
+  for (int i = 1; i <= kPeriods; ++i) {
+    absl::SleepFor(begin + i * period - absl::Now());
+    const int64_t items = stream.items();
+    std::cout << absl::ToInt64Seconds(i * period) << " "
+              << static_cast<int64_t>(static_cast<double>(items - before) /
+                                      absl::ToDoubleSeconds(period))
+              << " " << stream.Backlog() << " "
               << looks.Do(
                      "SELECT n_dead_tup FROM pg_stat_user_tables WHERE"
                      " relid = 'workqueue.entry'::regclass")
@@ -654,7 +718,16 @@ void MeasureBesideATransaction(const std::string& address) {
               << looks.Do(
                      "SELECT pg_total_relation_size('workqueue.entry') / "
                      "1048576")
-              << std::endl;
+              << " " << is_open << std::endl;
+    before = items;
+    if (i == kPeriods / 6) {
+      other.Do("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1");
+      is_open = true;
+    }
+    if (i == kPeriods * 5 / 6) {
+      other.Do("COMMIT");
+      is_open = false;
+    }
   }
 }
 
@@ -689,13 +762,22 @@ int main(int argc, char** argv) {
       workqueue::postgres_engine_test::Measure();
       return 0;
     }
-    if (argument == "--beside_a_transaction") {
+    absl::string_view text = argument;
+    if (absl::ConsumePrefix(&text, "--beside_a_transaction=")) {
+      absl::Duration duration;
+      if (!absl::ParseDuration(text, &duration) ||
+          duration < absl::Seconds(1)) {
+        std::cerr << argument << ": not a duration of a second at least\n";
+        return 2;
+      }
       workqueue::postgres_engine_test::MeasureBesideATransaction(
-          workqueue::PostgresServerOfThisProgram().address());
+          workqueue::PostgresServerOfThisProgram().address(), duration);
       return 0;
     }
     if (workqueue::KillRun::TakeFlag(argument)) continue;
-    std::cerr << argv[i] << ": none of --kills=9, --seed=1, --measure\n";
+    std::cerr << argv[i]
+              << ": none of --kills=9, --seed=1, --measure,"
+                 " --beside_a_transaction=10m\n";
     return 2;
   }
   return RUN_ALL_TESTS();

@@ -337,7 +337,7 @@ TEST_F(SharedQueueOutageTest, SettingsThatBecomeWrongAreTold) {
   EXPECT_EQ(queue->TakeSnapshot()->settings_problem, problem);
   EXPECT_EQ(queue->Healthy(),
             absl::FailedPreconditionError(absl::StrCat(
-                "shared queue q: the server may lose items: ", problem)));
+                "shared queue q: the engine may lose items: ", problem)));
   EXPECT_TRUE(absl::StrContains(messages_.All(), problem)) << messages_.All();
   EXPECT_TRUE(queue->Add("x"));
 

@@ -284,6 +284,7 @@ TEST_F(SqliteEngineTest, AFullDiskRefusesOnlyAdds) {
     if (status.ok()) added.insert(item);
   }
   EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+  EXPECT_FALSE(absl::StrContains(status.message(), "server")) << status;
   EXPECT_FALSE(added.empty());
   // What it has taken can be processed, and then it takes more.
   for (size_t n = added.size(); n > 0; --n) {
@@ -297,6 +298,9 @@ TEST_F(SqliteEngineTest, AFullDiskRefusesOnlyAdds) {
 
 TEST_F(SqliteEngineTest, AnAddressNamesAFile) {
   RegisterSqlite();
+  const auto engine = NewEngine();
+  const internal::EngineSource& source = *engine;
+  EXPECT_EQ(source.Name(), absl::StrCat("the file ", path_));
   SharedQueueOptions<std::string> options;
   options.name = "orders";
   options.redis.address = absl::StrCat("sqlite:", path_);

@@ -149,7 +149,7 @@ LeaderElector::LeaderElector(LeaderElectorOptions options,
       log_("leader elector", options_.name, options_.log_sink),
       errors_("leader elector", options_.name, options_.log_sink, clock_),
       outage_("leader elector", options_.name, options_.log_sink, clock_,
-              "a request failed", "the server answers again"),
+              "a request failed", "requests succeed again"),
       metric_(std::move(metric)),
       random_(std::random_device()()),
       election_(std::move(election)) {}
@@ -379,7 +379,7 @@ absl::Time LeaderElector::Renew() {
   if (state.ok()) {
     MutexLock lock(&mu_);
     if (!state->done) {
-      Lose(state->holder.empty() ? "the server does not know the lease"
+      Lose(state->holder.empty() ? "the lease is not known any more"
                                  : "another process has the lease");
     } else if (!HasLost()) {
       deadline_ = sent + options_.renew_deadline;

@@ -122,9 +122,9 @@ struct SharedQueueCounts {
 //   * `absl::CancelledError`: the queue has been shut down or closed.
 //   * `absl::PermissionDeniedError`: the user lacks a right. The error names
 //     those that it needs.
-//   * `absl::ResourceExhaustedError`: the server's memory is full. Nothing has
-//     been added. Only calls that add return this: leases are renewed and end,
-//     and items are handed out.
+//   * `absl::ResourceExhaustedError`: the engine is full. Nothing has been
+//     added. Only calls that add return this: leases are renewed and end, and
+//     items are handed out.
 //   * Other errors: the server refused the call, and says why.
 //
 // A worker that waits goes on waiting, and is served when the server is back. A

@@ -52,13 +52,13 @@ std::vector<Finding> Findings(const Inspection& inspection) {
 
   if (inspection.data_lost_at.has_value() &&
       now - *inspection.data_lost_at < kRecent) {
-    add(absl::StrCat("The server has lost all items, as this process saw ",
+    add(absl::StrCat("The engine has lost all items, as this process saw ",
                      ReadableDuration(now - *inspection.data_lost_at),
                      " ago."));
   }
 
   if (!inspection.settings_problem.empty()) {
-    add(absl::StrCat("The server may lose items: ",
+    add(absl::StrCat("The engine may lose items: ",
                      Printable(inspection.settings_problem), "."));
   }
 

@@ -331,6 +331,9 @@ class EngineSource {
   // nanosecond.
   virtual bool UsesClocksOfQueues() const { return false; }
 
+  // What has the queues, as messages name it. Has no password.
+  virtual std::string Name() const { return "the engine"; }
+
   // Returns the engine of the queue, or of one of its `partitions`, of that
   // name, for a process that is called `client_name`.
   virtual std::unique_ptr<Engine> NewEngine(const std::string& name,

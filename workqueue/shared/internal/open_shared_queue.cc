@@ -71,7 +71,7 @@ absl::Status Check(const SharedQueueOptionsBase& options) {
   return absl::OkStatus();
 }
 
-// Tells `found`, what is wrong with the settings of the server that has a
+// Tells `found`, what is wrong with the settings of the engine that has a
 // partition, unless it is in `*told`.
 absl::Status TellProblem(const SharedQueueOptionsBase& options,
                          const std::string& found,
@@ -82,7 +82,9 @@ absl::Status TellProblem(const SharedQueueOptionsBase& options,
   }
   told->push_back(found);
   const std::string message =
-      absl::StrCat("the server at ", options.redis.address,
+      absl::StrCat(options.engine != nullptr
+                       ? options.engine->Name()
+                       : absl::StrCat("the server at ", options.redis.address),
                    " does not keep all promises of a shared queue: ", found);
   if (options.require_durable_server) {
     return absl::FailedPreconditionError(message);

@@ -342,7 +342,7 @@ absl::StatusOr<std::vector<int64_t>> SharedQueueCore::SendInPieces(
     }
     if (std::find(call.results.begin(), call.results.end(), kMemoryFull) !=
         call.results.end()) {
-      return absl::ResourceExhaustedError("the server's memory is full");
+      return absl::ResourceExhaustedError("the engine is full");
     }
     if (std::find(call.results.begin(), call.results.end(), kItemTooLong) !=
         call.results.end()) {
@@ -370,13 +370,13 @@ absl::Status SharedQueueCore::Healthy() const {
   }
   if (full_since_.has_value()) {
     return absl::ResourceExhaustedError(
-        absl::StrCat(errors_.who(), ": the server's memory has been full for ",
+        absl::StrCat(errors_.who(), ": the engine has been full for ",
                      InSeconds(clock()->TimeNow() - *full_since_),
                      ", so nothing can be added"));
   }
   if (options_.require_durable_server && !settings_problem_.empty()) {
     return absl::FailedPreconditionError(absl::StrCat(
-        errors_.who(), ": the server may lose items: ", settings_problem_));
+        errors_.who(), ": the engine may lose items: ", settings_problem_));
   }
   return absl::OkStatus();
 }
@@ -575,7 +575,7 @@ void SharedQueueCore::TakeInState(const EngineReply& reply) {
   } else if (!full_since_.has_value()) {
     full_since_ = clock()->TimeNow();
     errors_.Write([] { return std::string("can add nothing"); },
-                  absl::ResourceExhaustedError("the server's memory is full"));
+                  absl::ResourceExhaustedError("the engine is full"));
   }
   if (born_ != 0 && reply.born != 0 && reply.born != born_) {
     data_lost_at_ = clock()->TimeNow();

@@ -53,10 +53,12 @@ absl::Time MachineTime() { return Clock::GetRealClock()->TimeNow(); }
 // What the engine and its clients share. It lives as long as any of them.
 class TableEngine::State {
  public:
-  State(std::unique_ptr<EngineDatabase> database, Clock* clock)
-      : database_(std::move(database)), clock_(clock) {}
+  State(std::string name, std::unique_ptr<EngineDatabase> database,
+        Clock* clock)
+      : name_(std::move(name)), database_(std::move(database)), clock_(clock) {}
   ~State() { Stop(); }
 
+  const std::string& name() const { return name_; }
   EngineDatabase& database() { return *database_; }
 
   absl::Time NowIn(EngineTables& tables) const {
@@ -83,6 +85,7 @@ class TableEngine::State {
   template <typename F>
   void Call(int64_t number, F f) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
+  const std::string name_;
   const std::unique_ptr<EngineDatabase> database_;
   Clock* const clock_;  // may be null
 
@@ -513,13 +516,17 @@ absl::StatusOr<Election::State> TableEngine::ElectionClient::Do(
   return result;
 }
 
-TableEngine::TableEngine(std::unique_ptr<EngineDatabase> database, Clock* clock)
-    : state_(std::make_shared<State>(std::move(database), clock)) {}
+TableEngine::TableEngine(std::string name,
+                         std::unique_ptr<EngineDatabase> database, Clock* clock)
+    : state_(std::make_shared<State>(std::move(name), std::move(database),
+                                     clock)) {}
 
 TableEngine::TableEngine(std::shared_ptr<State> state)
     : state_(std::move(state)) {}
 
 TableEngine::~TableEngine() = default;
+
+std::string TableEngine::Name() const { return state_->name(); }
 
 std::unique_ptr<Engine> TableEngine::NewEngine(
     const std::string& name, size_t partitions,

@@ -151,9 +151,11 @@ class TableEngine : public EngineSource, public ElectionSource {
  public:
   class State;
 
-  // A `clock` that is not null is the time in the place of the database's. It
-  // is not owned.
-  TableEngine(std::unique_ptr<EngineDatabase> database, Clock* clock);
+  // `name` is what messages call the database, such as "the file x". A `clock`
+  // that is not null is the time in the place of the database's. It is not
+  // owned.
+  TableEngine(std::string name, std::unique_ptr<EngineDatabase> database,
+              Clock* clock);
   // Shares another one's state.
   explicit TableEngine(std::shared_ptr<State> state);
   ~TableEngine() override;
@@ -163,6 +165,7 @@ class TableEngine : public EngineSource, public ElectionSource {
 
   const std::shared_ptr<State>& state() const { return state_; }
 
+  std::string Name() const override;
   std::unique_ptr<Engine> NewEngine(const std::string& name, size_t partitions,
                                     const std::string& client_name) override;
   std::unique_ptr<Election> NewElection(

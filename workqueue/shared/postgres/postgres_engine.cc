@@ -3,6 +3,8 @@
 
 #include "workqueue/shared/postgres/postgres_engine.h"
 
+#include <libpq-fe.h>
+
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -75,6 +77,23 @@ absl::StatusOr<Address> Parse(absl::string_view text) {
   return address;
 }
 
+// What messages call the database. Has no password.
+std::string NameOf(const std::string& libpq) {
+  std::string name = "the PostgreSQL database";
+  PQconninfoOption* const all = PQconninfoParse(libpq.c_str(), nullptr);
+  for (const auto& [keyword, text] :
+       {std::pair("dbname", " "), {"host", " at "}, {"port", " port "}}) {
+    for (auto* it = all; it != nullptr && it->keyword != nullptr; ++it) {
+      if (absl::string_view(it->keyword) != keyword || it->val == nullptr) {
+        continue;
+      }
+      absl::StrAppend(&name, text, it->val);
+    }
+  }
+  PQconninfoFree(all);
+  return name;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<PostgresEngine>> PostgresEngine::Create(
@@ -84,7 +103,8 @@ absl::StatusOr<std::unique_ptr<PostgresEngine>> PostgresEngine::Create(
   auto database = internal::PostgresDatabase::Open(parsed->libpq,
                                                    parsed->schema, Deadline());
   if (!database.ok()) return database.status();
-  return absl::WrapUnique(new PostgresEngine(*std::move(database), clock));
+  return absl::WrapUnique(
+      new PostgresEngine(NameOf(parsed->libpq), *std::move(database), clock));
 }
 
 absl::Status PostgresEngine::Migrate(absl::string_view address) {

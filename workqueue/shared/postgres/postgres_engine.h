@@ -79,7 +79,8 @@ class PostgresEngine final : public internal::TableEngine {
   // program's own: `connection` is libpq's `PGconn`, where the transaction has
   // begun. When it commits, they are added, and a worker that waits has them
   // after one more round trip; a second later at most if a pooler is between.
-  // When it does not, nothing has happened. It holds no lock of the queue.
+  // When it does not, nothing has happened. It holds no lock of the queue. A
+  // snapshot has them from the next request of the queue on.
   //
   // Of `options`, only `after`, from now on, and `priority` are possible here.
   // The function `add(queue, item, after, priority)` in the schema does the

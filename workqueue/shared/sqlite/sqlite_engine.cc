@@ -10,6 +10,7 @@
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
@@ -34,7 +35,8 @@ absl::StatusOr<std::unique_ptr<SqliteEngine>> SqliteEngine::Create(
   auto file = internal::SqliteFile::Open(
       std::string(path), Clock::GetRealClock()->TimeNow() + kOpenTimeout);
   if (!file.ok()) return file.status();
-  return absl::WrapUnique(new SqliteEngine(*std::move(file), clock));
+  return absl::WrapUnique(new SqliteEngine(absl::StrCat("the file ", path),
+                                           *std::move(file), clock));
 }
 
 void RegisterSqlite() {
