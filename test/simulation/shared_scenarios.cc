@@ -73,7 +73,13 @@ class SharedLife {
         }
       }
       for (int n = Choose(3); n > 0; --n) {
-        AtRest([this] { CheckRest(); });
+        // A thread waits a moment for others before it sends a request.
+        bool good = false;
+        for (int looks = 0; looks < 5 && !good; ++looks) {
+          simulation::Sleep(absl::Milliseconds(7));
+          AtRest([&] { good = IsAtRest(); });
+        }
+        Check(good, "a worker waits while an item is queued");
         AddSome();
       }
       engine_.SetFaults({});
@@ -116,7 +122,11 @@ class SharedLife {
 
   void NoteHandOut(const Key& key) {
     const int holders = ++holders_[key];
+    simulation::Log("gets " + key);
+    // Time may pass so fast that a lease is not renewed.
+    if (holders > 1 && simulation::Now() >= lease_ends_[key]) expired_ = true;
     Check(holders == 1 || with_faults_ || expired_, "two workers have an item");
+    lease_ends_[key] = simulation::Now() + kLease;
     handed_out_[key] = simulation::NextEvent();
   }
 
@@ -130,6 +140,7 @@ class SharedLife {
     }
     // A renewal may have come too late, if time has passed too fast.
     if (lease->lost()) expired_ = true;
+    simulation::Log("ends " + key);
     --holders_[key];
   }
 
@@ -145,6 +156,7 @@ class SharedLife {
         if (key.ok()) {
           NoteHandOut(*key);
           if (OneIn(4)) simulation::Sleep(absl::Seconds(1));
+          simulation::Log("ends " + *key);
           --holders_[*key];
           queue->Done(*key);
         }
@@ -201,14 +213,13 @@ class SharedLife {
     engine_.SetFaults({});
   }
 
-  void CheckRest() {
-    if (with_faults_ || expired_) return;
+  bool IsAtRest() {
+    if (with_faults_ || expired_) return true;
     const auto snapshot = AnyQueue()->TakeSnapshot();
     Check(snapshot.ok(), "a snapshot fails");
     int held = 0;
     for (const auto& [key, holders] : holders_) held += holders;
-    Check(snapshot->num_queued == 0 || waiting_ == 0 || held > 0,
-          "a worker waits while an item is queued");
+    return snapshot->num_queued == 0 || waiting_ == 0 || held > 0;
   }
 
   // Waits until all has been processed.
@@ -241,6 +252,7 @@ class SharedLife {
   std::map<Key, int64_t> added_;       // the last begin of an add
   std::map<Key, int64_t> handed_out_;  // the last time
   std::map<Key, int> holders_;
+  std::map<Key, absl::Duration> lease_ends_;  // if it is not renewed
   int waiting_ = 0;
   int calls_ = 0;
   bool expired_ = false;
