@@ -237,12 +237,12 @@ class PodCounts {
  public:
   void Add(const std::string& node) {
     const int count = Of(node);
-    sync::MutexLock lock(&mu_);
+    workqueue::sync::MutexLock lock(&mu_);
     counts_[node] = count + 1;
   }
 
   int Of(const std::string& node) {
-    sync::MutexLock lock(&mu_);
+    workqueue::sync::MutexLock lock(&mu_);
     return counts_[node];
   }
 
