@@ -75,6 +75,7 @@ TEST_P(DocumentsTest, CodeIsCompiledAndRun) {
         "test/shared/memory_engine_test.cc", "test/shared/shared_guide_test.cc",
         "test/shared/postgres_engine_test.cc",
         "test/shared/sqlite_engine_test.cc",
+        "test/simulation/self/simulation_test.cc",
         "examples/async_probe/coroutine_prober.h",
         "examples/async_probe/event_loop.h",
         "examples/async_probe/prober.cc"}) {

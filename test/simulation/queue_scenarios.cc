@@ -14,6 +14,7 @@
 #include "test/simulation/queue_life.h"
 #include "test/simulation/scenario.h"
 #include "workqueue/delaying_queue.h"
+#include "workqueue/fair_ordering.h"
 #include "workqueue/priority_queue.h"
 #include "workqueue/queue.h"
 #include "workqueue/rate_limiting_queue.h"
@@ -30,6 +31,27 @@ const AddScenario queue("queue", "a Queue, from its making to its end", [] {
   options.make = [] { return std::make_unique<Queue<Key>>(); };
   QueueLife(std::move(options)).Live();
 });
+
+// One item of all is processed at a time, or one of each of two groups.
+const AddScenario held_back(
+    "held_back", "a Queue whose ordering holds items back", [] {
+      QueueLife::Options options;
+      const bool two_groups = Choose(2) == 1;
+      options.make = [two_groups] {
+        FairDimension<Key> dimension;
+        dimension.group_of = [two_groups](const Key& key) {
+          return two_groups && key == "a" ? key : Key();
+        };
+        dimension.max_in_process = 1;
+        FairOrderingOptions<Key> fair;
+        fair.dimensions.push_back(std::move(dimension));
+        QueueOptions<Key> queue_options;
+        queue_options.ordering = *FairOrdering<Key>::Create(std::move(fair));
+        return std::make_unique<Queue<Key>>(std::move(queue_options));
+      };
+      options.holds_back = true;
+      QueueLife(std::move(options)).Live();
+    });
 
 const AddScenario delaying("delaying_queue", "the same of a DelayingQueue", [] {
   QueueLife::Options options;

@@ -147,7 +147,13 @@ class PctStrategy final : public ByChance {
     const int* const best = std::max_element(
         threads, threads + count,
         [this](int a, int b) { return priorities_[a] < priorities_[b]; });
+    run_ = last_ == *best ? run_ + 1 : 0;
     last_ = *best;
+    // It may wait, in a loop, for a thread with a lower priority.
+    if (run_ > kLongRun) {
+      Lower(last_);
+      run_ = 0;
+    }
     return static_cast<int>(best - threads);
   }
 
@@ -156,8 +162,11 @@ class PctStrategy final : public ByChance {
   std::vector<int> changes_;
   std::vector<int64_t> priorities_;  // by thread
   int64_t lowest_ = 0;
+  static constexpr int kLongRun = 1000;
+
   int step_ = 0;
   int last_ = 0;
+  int run_ = 0;  // of last_, since another one ran
 };
 
 // Repeats choices, and then makes those that need the least. A depth-first
@@ -357,10 +366,23 @@ class Explorer {
       std::string shrunk;
       if (!RunGiven(ChosenOf(choices), /*verbose=*/true, &shrunk)) {
         result.trace = ToTrace(choices);
+        absl::StrAppend(&shrunk, "\nBefore it was made simpler:\n",
+                        result.report);
         result.report = shrunk;
       } else {
+        // It depends on addresses, say. So the schedules before count, too.
+        shrunk.clear();
+        RunChild(
+            [&](Scheduler* scheduler) {
+              verbose_seed_ = result.seed;
+              RunSeeds(scheduler, result.seed - options_.seed + 1,
+                       absl::InfiniteFuture());
+            },
+            &shrunk);
+        result.report = shrunk;
         absl::StrAppend(&result.report,
-                        "\nIt does not happen again by its trace alone.\n");
+                        "\nIt happens only after the schedules since the seed ",
+                        options_.seed, ".\n");
       }
     }
     absl::StrAppend(&result.report, "\nIt is seed ", result.seed,
@@ -393,7 +415,7 @@ class Explorer {
       record_->seed = options_.seed + i;
       if (options_.strategy != Strategy::kExhaustive) {
         RunOne(scheduler, NewStrategy(options_, options_.seed + i).get(),
-               false);
+               verbose_seed_ == options_.seed + i);
         continue;
       }
       GivenStrategy strategy(std::move(chosen), options_.preemptions);
@@ -532,6 +554,7 @@ class Explorer {
   static constexpr size_t kMaxOutput = 1 << 18;
 
   Options options_;
+  uint64_t verbose_seed_ = UINT64_MAX;
   const absl::FunctionRef<void()> scenario_;
   const absl::FunctionRef<bool()> has_failed_;
   Record* record_;
@@ -579,6 +602,10 @@ void Sleep(absl::Duration duration) {
 }
 
 absl::Duration Now() { return absl::Nanoseconds(TheScheduler()->now()); }
+
+void Log(absl::string_view text) {
+  TheScheduler()->Log(std::string(text).c_str());
+}
 
 int64_t NextEvent() { return TheScheduler()->NextEvent(); }
 

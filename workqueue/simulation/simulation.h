@@ -139,6 +139,9 @@ void Sleep(absl::Duration duration);
 // Returns the simulated time since the begin of the schedule.
 absl::Duration Now();
 
+// Prints `text` if the steps of the schedule are printed.
+void Log(absl::string_view text);
+
 // Returns how many visible steps have happened, for the order of events.
 int64_t NextEvent();
 

@@ -35,6 +35,7 @@ namespace workqueue::sync {
 
 using CondVar = absl::CondVar;
 using Mutex = absl::Mutex;
+using MutexLock = absl::MutexLock;
 using Notification = absl::Notification;
 
 template <typename T>

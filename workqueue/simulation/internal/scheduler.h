@@ -127,6 +127,8 @@ class Scheduler {
   int ChooseThread(ChoiceKind kind, const std::vector<int>& threads,
                    bool self_first);
 
+  void Log(const char* text) { Trace(text, nullptr); }
+
   // A number that grows.
   int64_t NextEvent() { return ++events_; }
 

@@ -1,0 +1,277 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/simulation/simulation.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <memory>
+#include <new>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "gtest/gtest.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/controller/controller.h"
+#include "workqueue/simulation/sync.h"
+
+namespace {
+
+using workqueue::simulation::Check;
+using workqueue::simulation::Choose;
+using workqueue::simulation::Explore;
+using workqueue::simulation::Options;
+using workqueue::simulation::Result;
+using workqueue::simulation::Strategy;
+namespace sync = workqueue::sync;
+
+// Two threads, of which each adds one to a variable.
+void AddTwice(const std::function<void(sync::Atomic<int>*)>& add) {
+  sync::Atomic<int> sum{0};
+  sync::Thread other([&] { add(&sum); });
+  add(&sum);
+  other.join();
+  Check(sum.load() == 2, "an addition is lost");
+}
+
+void Add(sync::Atomic<int>* sum) { sum->fetch_add(1); }
+void AddInTwoSteps(sync::Atomic<int>* sum) { sum->store(sum->load() + 1); }
+
+class SimulationTest : public testing::TestWithParam<Strategy> {
+ protected:
+  static Options Chosen() {
+    Options options;
+    options.strategy = GetParam();
+    return options;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Strategies, SimulationTest,
+                         testing::Values(Strategy::kMixed, Strategy::kUniform,
+                                         Strategy::kRandom, Strategy::kPct,
+                                         Strategy::kExhaustive));
+
+TEST_P(SimulationTest, FindsALostUpdate) {
+  EXPECT_FALSE(Explore(Chosen(), [] { AddTwice(Add); }).failed);
+  const Result result = Explore(Chosen(), [] { AddTwice(AddInTwoSteps); });
+  EXPECT_TRUE(result.failed);
+  EXPECT_TRUE(absl::StrContains(result.report, "an addition is lost"));
+}
+
+TEST_P(SimulationTest, FindsADeadlockByTheOrderOfLocks) {
+  const Result result = Explore(Chosen(), []() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    sync::Mutex a, b;
+    sync::Thread other([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      sync::MutexLock first(&a);
+      sync::MutexLock second(&b);
+    });
+    {
+      sync::MutexLock first(&b);
+      sync::MutexLock second(&a);
+    }
+    other.join();
+  });
+  EXPECT_TRUE(result.failed);
+  EXPECT_TRUE(absl::StrContains(result.report, "a deadlock"));
+  EXPECT_TRUE(absl::StrContains(result.report, "waits for the lock"));
+}
+
+TEST_P(SimulationTest, FindsALostWakeUp) {
+  const Result result = Explore(Chosen(), []() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    sync::Mutex mu;
+    sync::CondVar changed;
+    sync::Atomic<bool> ready{false};
+    sync::Thread other([&] {
+      ready = true;
+      changed.Signal();  // without the lock
+    });
+    {
+      sync::MutexLock lock(&mu);
+      while (!ready) changed.Wait(&mu);
+    }
+    other.join();
+  });
+  EXPECT_TRUE(result.failed);
+  EXPECT_TRUE(absl::StrContains(result.report, "waits for a signal"));
+}
+
+TEST_P(SimulationTest, FindsTheUseOfADestroyedLock) {
+  const Result result = Explore(Chosen(), [] {
+    alignas(sync::Mutex) static unsigned char memory[sizeof(sync::Mutex)];
+    auto* const mu = new (memory) sync::Mutex;
+    sync::Atomic<bool> done{false};
+    sync::Thread other([&] {
+      sync::MutexLock lock(mu);
+      done = true;
+    });
+    while (!done) sync::Yield();
+    mu->~Mutex();
+    other.join();
+  });
+  EXPECT_TRUE(result.failed);
+}
+
+TEST(SimulationTest, FindsACrash) {
+  const Result result = Explore(Options(), [] { std::abort(); });
+  EXPECT_TRUE(result.failed);
+  EXPECT_TRUE(absl::StrContains(result.report, "Aborted"));
+}
+
+TEST(SimulationTest, FindsAnEndlessLoop) {
+  Options options;
+  options.max_steps = 1000;
+  const Result result = Explore(options, [] {
+    while (true) sync::Yield();
+  });
+  EXPECT_TRUE(absl::StrContains(result.report, "a livelock"));
+}
+
+TEST(SimulationTest, WakesAThreadForNoReason) {
+  const auto wait_once = []() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    sync::Mutex mu;
+    sync::CondVar changed;
+    bool ready = false;
+    sync::Thread other([&] {
+      sync::MutexLock lock(&mu);
+      ready = true;
+      changed.Signal();
+    });
+    {
+      sync::MutexLock lock(&mu);
+      if (!ready) changed.Wait(&mu);
+      Check(ready, "woken for no reason");
+    }
+    other.join();
+  };
+  Options options;
+  EXPECT_TRUE(Explore(options, wait_once).failed);
+  options.spurious_wake_ups = false;
+  EXPECT_FALSE(Explore(options, wait_once).failed);
+}
+
+TEST(SimulationTest, TimePassesWhenNobodyCanGoOn) {
+  Options options;
+  options.time_passes = false;
+  const Result result = Explore(options, [] {
+    workqueue::Clock* const clock = workqueue::Clock::GetRealClock();
+    const absl::Time start = clock->TimeNow();
+    sync::Thread other([clock] { clock->Sleep(absl::Hours(2)); });
+    clock->Sleep(absl::Hours(1));
+    Check(clock->TimeNow() == start + absl::Hours(1), "a sleep is late");
+    other.join();
+    Check(clock->TimeNow() == start + absl::Hours(2), "a sleep is late");
+  });
+  EXPECT_FALSE(result.failed) << result.report;
+}
+
+TEST(SimulationTest, ASeedIsAlwaysTheSameSchedule) {
+  const auto hash_of = [](uint64_t seed) {
+    Options options;
+    options.seed = seed;
+    options.schedules = 1;
+    return Explore(options, [] { AddTwice(Add); }).hash;
+  };
+  std::set<uint64_t> hashes;
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    EXPECT_EQ(hash_of(seed), hash_of(seed));
+    hashes.insert(hash_of(seed));
+  }
+  EXPECT_GT(hashes.size(), 3);
+}
+
+TEST(SimulationTest, ATraceFailsAgain) {
+  Options options;
+  const Result found = Explore(options, [] { AddTwice(AddInTwoSteps); });
+  ASSERT_TRUE(found.failed);
+  options.trace = found.trace;
+  const Result again = Explore(options, [] { AddTwice(AddInTwoSteps); });
+  EXPECT_TRUE(again.failed);
+  EXPECT_EQ(again.trace, found.trace);
+}
+
+// Between two steps of one thread, the other one makes both of its steps: that
+// is one preemption, and the simplest schedule.
+TEST(SimulationTest, SimplifiesASchedule) {
+  const Result found = Explore(Options(), [] { AddTwice(AddInTwoSteps); });
+  ASSERT_TRUE(found.failed);
+  EXPECT_LE(std::count(found.trace.begin(), found.trace.end(), '-'), 2)
+      << found.trace;
+}
+
+// Without preemptions, one of the threads runs first: at the start of the other
+// one, which has a choice of its own, and at the end.
+TEST(SimulationTest, AnExhaustiveSearchEnds) {
+  Options options;
+  options.strategy = Strategy::kExhaustive;
+  uint64_t last = 0;
+  for (options.preemptions = 0; options.preemptions < 4;
+       ++options.preemptions) {
+    const Result result = Explore(options, [] { AddTwice(Add); });
+    EXPECT_TRUE(result.complete);
+    EXPECT_GT(result.schedules, last);
+    last = result.schedules;
+  }
+}
+
+TEST(SimulationTest, AnExhaustiveSearchMakesEachChoice) {
+  Options options;
+  options.strategy = Strategy::kExhaustive;
+  const Result result = Explore(options, [] {
+    Choose(3);
+    Choose(5);
+  });
+  EXPECT_TRUE(result.complete);
+  EXPECT_EQ(result.schedules, 15);
+}
+
+// Counts the pods of each node.
+class PodCounts {
+ public:
+  void Add(const std::string& node) {
+    const int count = Of(node);
+    workqueue::sync::MutexLock lock(&mu_);
+    counts_[node] = count + 1;
+  }
+
+  int Of(const std::string& node) {
+    workqueue::sync::MutexLock lock(&mu_);
+    return counts_[node];
+  }
+
+ private:
+  workqueue::sync::Mutex mu_;
+  std::map<std::string, int> counts_ ABSL_GUARDED_BY(mu_);
+};
+
+TEST(GuideTest, FindsARaceOfAReconcileFunction) {
+  workqueue::simulation::Options options;
+  options.schedules = 10000;
+  const auto result = workqueue::simulation::Explore(options, [] {
+    PodCounts counts;
+    workqueue::ControllerOptions<std::string> controller_options;
+    controller_options.workers = 2;
+    controller_options.reconcile = [&counts](const std::string&) {
+      counts.Add("node");
+      return absl::OkStatus();
+    };
+    auto controller = *workqueue::Controller<std::string>::Create(
+        std::move(controller_options));
+    controller->Start().IgnoreError();
+    controller->queue().AddAll({"pod-1", "pod-2"});
+    workqueue::simulation::AwaitIdle();
+    workqueue::simulation::Check(counts.Of("node") == 2, "a pod is lost");
+    controller->Stop();
+  });
+  EXPECT_TRUE(result.failed);
+  EXPECT_TRUE(absl::StrContains(result.report, "a pod is lost"));
+}
+
+}  // namespace
