@@ -13,6 +13,9 @@
 //
 //   shared_cycle_W   -- 8 threads add items, W workers process them, with
 //                       AcquireNext
+//   shared_controller_8, shared_controller_async_8
+//                    -- the same, with a controller's 8 workers or
+//                       reconciliations in flight
 //   shared_handover  -- Add an item while one worker waits, 500 times: until
 //                       the worker has it, p50 and p99
 //   shared_delayed   -- N items that are due in the course of 10 s: how late
@@ -50,6 +53,10 @@
 #include "bench/cases/measure.h"
 #include "bench/shared_cases/server.h"
 #include "workqueue/base/mutex_lock.h"
+#include "workqueue/controller/async_reconcile.h"
+#include "workqueue/controller/controller.h"
+#include "workqueue/controller/controller_options.h"
+#include "workqueue/controller/reconcile.h"
 #include "workqueue/lease.h"
 #include "workqueue/shared/shared_queue.h"
 
@@ -182,14 +189,17 @@ struct Cycled {
   absl::Duration time;
 };
 
-// Adds items for `adding`, while workers process them.
-Cycled Cycle(const std::string& server, const std::string& name, int n,
-             absl::Duration adding) {
+// Adds items for `adding`, while workers process them. `start` starts workers,
+// whose end is the end of its result.
+using Process = std::function<void(const std::string&)>;
+template <typename Start>
+Cycled Cycle(const std::string& server, const std::string& name,
+             absl::Duration adding, Start start_workers) {
   const std::unique_ptr<Queue> producer = Open(server, name);
   Progress progress;
-  const Workers workers(server, name, n, [&](const std::string& key) {
-    progress.Process(IndexOf(key));
-  });
+  const auto workers = start_workers(name, Process([&](const std::string& key) {
+                                       progress.Process(IndexOf(key));
+                                     }));
   const SteadyTime start = SteadyNow();
   InThreads(kProducers, [&] {
     while (absl::FromChrono(SteadyNow() - start) < adding) {
@@ -200,17 +210,61 @@ Cycled Cycle(const std::string& server, const std::string& name, int n,
   return {items, absl::FromChrono(SteadyNow() - start)};
 }
 
-void ReportCycle(const std::string& server, int workers) {
-  Cycle(server, "warm-up", workers, kWarmUp);
-  const Cycled cycled = Cycle(server, "cycle", workers, kCycle);
-  Report(absl::StrCat("shared_cycle_", workers),
-         absl::ToDoubleMicroseconds(cycled.time) / cycled.items, "us");
+template <typename Start>
+void ReportCycleOf(const std::string& case_name, const std::string& server,
+                   Start start_workers) {
+  Cycle(server, "warm-up", kWarmUp, start_workers);
+  const Cycled cycled = Cycle(server, "cycle", kCycle, start_workers);
+  Report(case_name, absl::ToDoubleMicroseconds(cycled.time) / cycled.items,
+         "us");
+}
+
+void ReportCycle(const std::string& server, int n) {
+  ReportCycleOf(absl::StrCat("shared_cycle_", n), server,
+                [&](const std::string& name, Process process) {
+                  return std::make_unique<Workers>(server, name, n,
+                                                   std::move(process));
+                });
+}
+
+void ReportController(const std::string& server, bool async) {
+  constexpr size_t kReconciles = 8;
+  const auto start_workers = [&](const std::string& name, Process process) {
+    ControllerOptions<std::string> options;
+    options.queue = Open(server, name);
+    if (async) {
+      options.max_in_flight = kReconciles;
+      options.reconcile_async = [process = std::move(process)](
+                                    const std::string& key,
+                                    const AsyncReconcileContext&,
+                                    ReconcileCompletion done) {
+        process(key);
+        std::move(done)(ReconcileResult());
+      };
+    } else {
+      options.workers = kReconciles;
+      options.reconcile = [process = std::move(process)](
+                              const std::string& key, const ReconcileContext&) {
+        process(key);
+        return ReconcileResult();
+      };
+    }
+    auto controller = Controller<std::string>::Create(std::move(options));
+    if (!controller.ok()) Fail(controller.status().ToString());
+    Require((*controller)->Start().ok(), "not started");
+    return *std::move(controller);
+  };
+  ReportCycleOf(async ? "shared_controller_async_8" : "shared_controller_8",
+                server, start_workers);
 }
 
 void ReportCalls(const std::string& server) {
-  Cycle(server, "warm-up", 8, kWarmUp);
+  const auto start_workers = [&](const std::string& name, Process process) {
+    return std::make_unique<Workers>(server, name, 8, std::move(process));
+  };
+  Cycle(server, "warm-up", kWarmUp, start_workers);
   CommandCount count(server);
-  const Cycled cycled = Cycle(server, "cycle", 8, kCycle);
+  const Cycled cycled = Cycle(server, "cycle", kCycle, start_workers);
   Report("shared_calls", 100.0 * count.Stop() / cycled.items, "calls/100");
 }
 
@@ -325,6 +379,14 @@ constexpr Case kCases[] = {
      [](const std::string& server, int64_t) { ReportCycle(server, 8); }},
     {"shared_cycle_64",
      [](const std::string& server, int64_t) { ReportCycle(server, 64); }},
+    {"shared_controller_8",
+     [](const std::string& server, int64_t) {
+       ReportController(server, /*async=*/false);
+     }},
+    {"shared_controller_async_8",
+     [](const std::string& server, int64_t) {
+       ReportController(server, /*async=*/true);
+     }},
     {"shared_handover",
      [](const std::string& server, int64_t) { ReportHandover(server); }},
     {"shared_delayed", ReportDelayed},

@@ -32,9 +32,11 @@
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/controller/async_reconcile.h"
 #include "workqueue/controller/controller.h"
+#include "workqueue/controller/reconcile.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/leader_election/leader_elector.h"
 #include "workqueue/lease.h"
+#include "workqueue/shared/internal/engine.h"
 #include "workqueue/shared/list_shared_queues.h"
 #include "workqueue/shared/shared_queue.h"
 #include "workqueue/shared/shared_queue_options.h"
@@ -48,6 +50,54 @@ using Queue = SharedQueue<std::string>;
 using Faults = MemoryEngine::Faults;
 
 constexpr absl::Duration kLease = absl::Seconds(30);
+
+// Counts the requests to the engines of another source.
+class CountingSource final : public internal::EngineSource {
+ public:
+  explicit CountingSource(internal::EngineSource* source) : source_(*source) {}
+
+  bool UsesClocksOfQueues() const override {
+    return source_.UsesClocksOfQueues();
+  }
+  std::unique_ptr<internal::Engine> NewEngine(
+      const std::string& name, size_t partitions,
+      const std::string& client_name) override {
+    return std::make_unique<Counting>(
+        source_.NewEngine(name, partitions, client_name), &requests_);
+  }
+  int requests() const { return requests_; }
+
+ private:
+  class Counting final : public internal::Engine {
+   public:
+    Counting(std::unique_ptr<internal::Engine> engine,
+             std::atomic<int>* requests)
+        : engine_(std::move(engine)), requests_(*requests) {}
+
+    absl::StatusOr<internal::EngineReply> Apply(
+        const internal::EngineRequest& request, absl::Time deadline) override {
+      ++requests_;
+      return engine_->Apply(request, deadline);
+    }
+    absl::StatusOr<internal::EngineSnapshot> TakeSnapshot(
+        const internal::EngineSnapshotRequest& request,
+        absl::Time deadline) override {
+      return engine_->TakeSnapshot(request, deadline);
+    }
+    absl::Status Listen(internal::EngineListener* listener,
+                        absl::Time deadline) override {
+      return engine_->Listen(listener, deadline);
+    }
+    void StopListening() override { engine_->StopListening(); }
+
+   private:
+    const std::unique_ptr<internal::Engine> engine_;
+    std::atomic<int>& requests_;
+  };
+
+  internal::EngineSource& source_;
+  std::atomic<int> requests_{0};
+};
 
 // Two processes of a fleet.
 class MemoryEngineTest : public testing::Test {
@@ -279,6 +329,78 @@ TEST_F(MemoryEngineTest, ALostLeaseCancelsAnAsynchronousReconciliation) {
   EXPECT_EQ(cancelled, 1);
   EXPECT_TRUE(context->Lost());
   EXPECT_EQ(context->Remaining(), absl::ZeroDuration());
+}
+
+// One request ends an item and takes the next one, whether a thread reconciles
+// it or a callback.
+TEST_F(MemoryEngineTest, AControllerSendsOneRequestForAnItem) {
+  constexpr int kItems = 200;
+  for (const bool async : {false, true}) {
+    for (int i = 0; i < kItems; ++i) {
+      ASSERT_TRUE(Add(*b_, absl::StrCat(i)).ok());
+    }
+    CountingSource counting(&engine_);
+    ControllerOptions<std::string> options;
+    auto queue = Options("counted");
+    queue.engine = &counting;
+    options.queue = *Queue::Create(std::move(queue));
+    if (async) {
+      options.max_in_flight = 1;
+      options.reconcile_async =
+          [](const std::string&, const AsyncReconcileContext&,
+             ReconcileCompletion done) { std::move(done)(ReconcileResult()); };
+    } else {
+      options.reconcile = [](const std::string&, const ReconcileContext&) {
+        return ReconcileResult();
+      };
+    }
+    const auto controller =
+        *Controller<std::string>::Create(std::move(options));
+    const int before = counting.requests();
+    ASSERT_TRUE(controller->Start().ok());
+    controller->AwaitIdle();
+    EXPECT_LE(counting.requests() - before, kItems + kItems / 10) << async;
+  }
+}
+
+TEST_F(MemoryEngineTest, SeveralCallbacksOfAControllerWaitForItems) {
+  ManualExecutor executor;
+  ControllerOptions<std::string> options;
+  options.queue = std::move(a_);
+  options.executor = &executor;
+  options.max_in_flight = 4;
+  size_t begun = 0;
+  std::vector<ReconcileCompletion> completions;
+  options.reconcile_async = [&](const std::string&,
+                                const AsyncReconcileContext&,
+                                ReconcileCompletion done) {
+    completions.push_back(std::move(done));
+    ++begun;
+  };
+  const auto controller = *Controller<std::string>::Create(std::move(options));
+  ASSERT_TRUE(controller->Start().ok());
+  const auto run_until = [&](size_t n) {
+    while (begun < n) {
+      Deliver();
+      executor.RunAll();
+    }
+  };
+  EXPECT_TRUE(b_->AddAll({"0", "1", "2", "3", "4", "5"}));
+  run_until(4);
+  EXPECT_EQ(b_->Count()->processing, 4u);
+  EXPECT_EQ(Queued(), 2u);
+  while (begun < 6) {
+    for (ReconcileCompletion& done : std::exchange(completions, {})) {
+      std::move(done)(ReconcileResult());
+    }
+    run_until(5);
+    executor.RunAll();
+  }
+  EXPECT_EQ(Queued(), 0u);
+  for (ReconcileCompletion& done : std::exchange(completions, {})) {
+    std::move(done)(ReconcileResult());
+  }
+  controller->AwaitIdle();
 }
 
 TEST_F(MemoryEngineTest, ASnapshotTellsOfWorkersThatHaveLostTheirLeases) {

@@ -290,7 +290,8 @@ class Controller final : private internal::ControllerCore {
   // until all workers have ended.
   //
   // The controller's own workers wake the call. Other consumers of the queue do
-  // not. The caller must ensure that the controller has been started. The
+  // not. If the queue has an engine, the call asks it each 10 ms of real time.
+  // The caller must ensure that the controller has been started. The
   // reconcile function must not call `AwaitIdle()`.
   void AwaitIdle() { Lifecycle::AwaitIdle(); }
 
@@ -628,9 +629,19 @@ template <typename T, typename Hash, typename Eq>
 void Controller<T, Hash, Eq>::AcquireNextAsync(
     LeasedItem* ended, Executor* executor,
     std::shared_ptr<internal::AsyncGate> to) {
-  if (ended != nullptr && shared()) EndLease(*ended);
   Lease<T> lease;
   if (ended != nullptr) lease = std::move(static_cast<Held*>(ended)->lease);
+  if (lease && shared()) {
+    // One request ends the item and takes the next one, if there is one.
+    const absl::Status acquired =
+        queue_->AcquireInto(&lease, absl::ZeroDuration());
+    if (acquired.ok()) {
+      Held held(this, std::move(lease));
+      OnAcquired(to, acquired, held);
+      return;
+    }
+    NoteEnd(absl::IsDeadlineExceeded(acquired) || absl::IsCancelled(acquired));
+  }
   queue_->AcquireNextAsync(
       &lease, executor,
       [this, to = std::move(to)](absl::StatusOr<Lease<T>> acquired) {

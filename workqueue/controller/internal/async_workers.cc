@@ -137,10 +137,6 @@ void Flight::OnCompletedTwice() {
 bool AsyncWorkers::RunsThisThread() const { return running == this; }
 
 void AsyncWorkers::Start() {
-  {
-    MutexLock lock(&mu_);
-    acquiring_ = true;
-  }
   if (engine_calls_ != nullptr) {
     // Without memory for a task, the function must ask `Cancelled()`.
     TryCall([this] {
@@ -148,7 +144,23 @@ void AsyncWorkers::Start() {
           .IgnoreError();
     });
   }
-  Acquire(nullptr);
+  AcquireMore();
+}
+
+bool AsyncWorkers::MayAcquire() const {
+  const size_t most = engine_calls_ != nullptr ? kEngineThreads : 1;
+  return !stopped_acquiring_ && !standing_by_ && !retries_acquire_ &&
+         acquiring_ < most &&
+         in_flight_.size() + cancelled_.size() + acquiring_ < max_in_flight_;
+}
+
+void AsyncWorkers::AcquireMore() {
+  size_t more = 0;
+  {
+    MutexLock lock(&mu_);
+    for (; MayAcquire(); ++more) ++acquiring_;
+  }
+  for (; more > 0; --more) Acquire(nullptr);
 }
 
 void AsyncWorkers::Acquire(LeasedItem* ended) {
@@ -186,11 +198,22 @@ void AsyncWorkers::RetryAcquire(const absl::Status& error) {
     MutexLock lock(&mu_);
     acquires_later_ = false;
   }
+  {
+    MutexLock lock(&mu_);
+    if (std::exchange(retries_acquire_, true)) {
+      EndAcquire();  // One thread at most waits.
+      return;
+    }
+  }
   const auto retry = [gate = gate_, waits = waits && !on_driven_loop_] {
     const Gate::Pass pass(&gate->gate);  // Open, as in Acquire().
-    ControllerCore* const core = gate->workers->core_;
-    if (waits) core->AwaitRetry(core->abandoning());
-    gate->workers->AcquireAgain();
+    AsyncWorkers* const self = gate->workers;
+    if (waits) self->core_->AwaitRetry(self->core_->abandoning());
+    {
+      MutexLock lock(&self->mu_);
+      self->retries_acquire_ = false;
+    }
+    self->AcquireAgain();
   };
   SubmitTask(caller(), retry);  // Only such a thread may block.
 }
@@ -245,17 +268,14 @@ void AsyncWorkers::OnAcquired(const absl::Status& status, LeasedItem& item) {
     return;
   }
   core_->OnBegin(flight->leased());
-  bool acquire = false;
   {
     MutexLock lock(&mu_);
     flight->self_ = flight;
     in_flight_.PushBack(flight.get());
-    acquire = in_flight_.size() + cancelled_.size() < max_in_flight_;
-    acquiring_ = acquire;
-    if (!acquire) not_acquiring_.SignalAll();
+    EndAcquire();
   }
   // Before the reconcile function is called, which may take a while.
-  if (acquire) Acquire(nullptr);
+  AcquireMore();
   if (engine_calls_ == nullptr) {
     Begin(flight);
     return;
@@ -372,8 +392,8 @@ void AsyncWorkers::EndLease(const FlightPtr& flight) {
     MutexLock lock(&mu_);
     (flight->cancelled_ ? cancelled_ : in_flight_).Remove(flight.get());
     flight->self_.reset();  // `flight` is another owner.
-    acquire = !acquiring_ && !stopped_acquiring_;
-    if (acquire) acquiring_ = true;
+    acquire = MayAcquire();
+    if (acquire) ++acquiring_;
   }
   if (acquire) {
     Acquire(&flight->leased());
@@ -391,7 +411,10 @@ void AsyncWorkers::EndLease(const FlightPtr& flight) {
 void AsyncWorkers::StandBy() {
   {
     MutexLock lock(&mu_);
-    standing_by_ = true;
+    if (std::exchange(standing_by_, true)) {
+      EndAcquire();
+      return;
+    }
   }
   // A change before that has not been noticed.
   if (!core_->StandsBy() || core_->stopping().HasBeenNotified()) GoOn();
@@ -418,18 +441,21 @@ void AsyncWorkers::GoOn() {
 void AsyncWorkers::StopAcquiring() {
   {
     MutexLock lock(&mu_);
-    acquiring_ = false;
     stopped_acquiring_ = true;
-    not_acquiring_.SignalAll();
+    EndAcquire();
   }
   EndIfOver();
+}
+
+void AsyncWorkers::EndAcquire() {
+  if (--acquiring_ == 0) not_acquiring_.SignalAll();
 }
 
 void AsyncWorkers::EndIfOver() {
   {
     MutexLock lock(&mu_);
-    if (!stopped_acquiring_ || acquiring_ || ended_ || !in_flight_.empty() ||
-        !cancelled_.empty() || unanswered_ > 0) {
+    if (!stopped_acquiring_ || acquiring_ > 0 || ended_ ||
+        !in_flight_.empty() || !cancelled_.empty() || unanswered_ > 0) {
       return;
     }
     ended_ = true;
@@ -471,21 +497,21 @@ void AsyncWorkers::Close() {
   {
     MutexLock lock(&mu_);
     stopped_acquiring_ = true;
-    if (acquires_later_) acquiring_ = false;
+    if (acquires_later_) acquiring_ = 0;
     // This thread may be the one that runs the loop.
-    while (acquiring_ && loop_executor_ != nullptr) {
+    while (acquiring_ > 0 && loop_executor_ != nullptr) {
       MutexUnlock unlock(&mu_);
       if (!loop_executor_->RunNext()) {
         Clock::GetRealClock()->Sleep(absl::Milliseconds(1));
       }
     }
-    if (acquiring_ && on_driven_loop_ && core_->IsOnDrivenLoop()) {
+    if (acquiring_ > 0 && on_driven_loop_ && core_->IsOnDrivenLoop()) {
       Fatal(absl::StrCat(
           core_->queue_errors().who(),
           " is destroyed on the thread that runs its waiting loop, while its "
           "executor has tasks; stop it first, and let the loop run"));
     }
-    while (acquiring_) not_acquiring_.Wait(&mu_);
+    while (acquiring_ > 0) not_acquiring_.Wait(&mu_);
   }
   gate_->gate.Close();
   {

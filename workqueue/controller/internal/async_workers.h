@@ -31,7 +31,8 @@ class ControllerCore;
 //
 // Reconciles the items of a queue with an asynchronous function. At most
 // `max_in_flight` reconciliations are in flight. While there are fewer, one
-// callback waits for the next item.
+// callback waits for the next item, or as many as one request to an engine
+// ends.
 //
 // The calls of a queue on an engine may block for as long as the engine does
 // not answer. So they, and the waits for a retry, are tasks of `engine_calls`.
@@ -89,8 +90,12 @@ class AsyncWorkers {
   using Flights = IntrusiveList<Flight>;
 
   // Ends the lease of `*ended`, if it is not null, and waits for the next item.
-  // The caller has set acquiring_.
+  // The caller has counted that in acquiring_, and has asked `MayAcquire()`.
   void Acquire(LeasedItem* ended);
+  bool MayAcquire() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void AcquireMore();
+  // A wait for an item has led to one, or to nothing.
+  void EndAcquire() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Logs `error`, and acquires later.
   void RetryAcquire(const absl::Status& error);
   // Acquires again, or stops that.
@@ -151,7 +156,10 @@ class AsyncWorkers {
   // The reconciliations in flight, and those that have been cancelled.
   Flights in_flight_ ABSL_GUARDED_BY(mu_);
   Flights cancelled_ ABSL_GUARDED_BY(mu_);
-  bool acquiring_ ABSL_GUARDED_BY(mu_) = false;  // also while standing by
+  // How many items are being waited for, also while standing by and between
+  // tries.
+  size_t acquiring_ ABSL_GUARDED_BY(mu_) = 0;
+  bool retries_acquire_ ABSL_GUARDED_BY(mu_) = false;
   // Whether `deadlines` acquires again.
   bool acquires_later_ ABSL_GUARDED_BY(mu_) = false;
   bool standing_by_ ABSL_GUARDED_BY(mu_) = false;

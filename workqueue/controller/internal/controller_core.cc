@@ -187,6 +187,7 @@ void ControllerCore::WorkWith(LeasedItem& item) {
         CatchAsStatus([&item] { return item.Acquire(); });
     if (absl::IsCancelled(acquired)) return;
     if (!acquired.ok()) {
+      NoteEnd(false);  // of the item before, which the call has ended, too
       if (abandoning().HasBeenNotified()) return;
       if (IsOfOneItem(acquired)) continue;
       cannot_acquire_.Lasts(acquired);
@@ -203,7 +204,7 @@ void ControllerCore::WorkWith(LeasedItem& item) {
       continue;
     }
     if (ShouldProcess(item)) Reconcile(item);
-    EndLease(item);
+    if (!EndsWithNext()) EndLease(item);
     OnItemDone();
   }
 }

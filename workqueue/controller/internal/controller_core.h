@@ -124,6 +124,11 @@ class ControllerCore : public Lifecycle {
   // The loop of a worker, which holds its items in `item`.
   void WorkWith(LeasedItem& item);
 
+  // Before a stop, a lease whose end is unknown is not this process' any more.
+  void NoteEnd(bool known) {
+    if (!known && stopping().HasBeenNotified()) end_unknown_ = true;
+  }
+
   // Workers that stand by look at the term again.
   void LookAtTerm();
 
@@ -153,6 +158,7 @@ class ControllerCore : public Lifecycle {
   void StartAsyncWorkers() override;
   void OnAbandoning() override;
   bool ReconcilesThisThread() const override;
+  bool HearsOfEnds() const override { return !shared_; }
   bool EndsAreKnown() const override {
     return !shared_ || (!end_unknown_ && QueueAnswers());
   }
@@ -160,9 +166,11 @@ class ControllerCore : public Lifecycle {
   // Returns whether the queue has answered when it was asked last.
   virtual bool QueueAnswers() const = 0;
 
-  // Before a stop, a lease whose end is unknown is not this process' any more.
-  void NoteEnd(bool known) {
-    if (!known && stopping().HasBeenNotified()) end_unknown_ = true;
+  // Whether a worker that is done ends its lease by `Acquire()`: in one request
+  // to the engine. In memory the end comes before, because `AwaitIdle()` hears
+  // of it.
+  bool EndsWithNext() const {
+    return shared_ && !stopping().HasBeenNotified() && !StandsBy();
   }
 
   // Returns the time on the controller's clock if a timeout or a metric needs

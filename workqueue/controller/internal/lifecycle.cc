@@ -736,13 +736,11 @@ void Lifecycle::AwaitIdle() {
   // at the queue sees idle_waiters_, and takes mu_ before it signals.
   while (!abandoned()) {
     const absl::StatusOr<bool> idle = Idle(absl::InfiniteDuration());
-    if (!idle.ok()) {
-      clock_->AwaitWithDeadline(&mu_, absl::Condition(&abandoned),
-                                clock_->TimeNow() + kUntilAskedAgain);
-    } else if (*idle) {
-      return;
-    } else {
+    if (idle.ok() && *idle) return;
+    if (idle.ok() && HearsOfEnds()) {
       item_done_.Wait(&mu_);
+    } else {
+      mu_.AwaitWithTimeout(absl::Condition(&abandoned), kUntilAskedAgain);
     }
   }
 }

@@ -131,6 +131,8 @@ class Lifecycle : private WaitingLoop::Client {
   // Returns whether no item is queued or being reconciled, or an error if that
   // is not known after `timeout`, on the machine's clock.
   virtual absl::StatusOr<bool> Idle(absl::Duration timeout) = 0;
+  // Returns whether `OnItemDone()` comes after each end of an item.
+  virtual bool HearsOfEnds() const = 0;
   // Returns whether the queue knows which items the workers have ended.
   virtual bool EndsAreKnown() const = 0;
   // Returns whether the queue has not taken items that sources have added.

@@ -60,6 +60,10 @@ class OrderedStore {
 
   virtual std::optional<std::string> Get(absl::string_view key) = 0;
   virtual void Put(absl::string_view key, absl::string_view value) = 0;
+  // The same, for a key that is not there, so that nobody has to look.
+  virtual void Insert(absl::string_view key, absl::string_view value) {
+    Put(key, value);
+  }
   virtual void Delete(absl::string_view key) = 0;
 
   // The first entry whose key begins with `prefix`, and is greater than

@@ -116,7 +116,7 @@ class StoredQueue::Change {
       queue_.SizeOf(set) += (to.empty() ? 0 : 1) - (from.empty() ? 0 : 1);
       if (set == kDirty) continue;
       if (!from.empty()) queue_.store_.Delete(from);
-      if (!to.empty()) queue_.store_.Put(to, "");
+      if (!to.empty()) queue_.store_.Insert(to, "");
     }
     if (queue_.meta_.has_groups != 0) {
       queue_.groups().Move(item_, queue_.WhereIs(was_), queue_.WhereIs(entry_));
@@ -721,7 +721,7 @@ void StoredQueue::StopWaiting(Client* client) {
 
 void StoredQueue::WaitInTurn(const std::string& id, Client* client) {
   client->turn = ++meta_.turn;
-  store_.Put(TurnKey(client->turn), id);
+  store_.Insert(TurnKey(client->turn), id);
 }
 
 void StoredQueue::Push() {
@@ -765,15 +765,18 @@ std::string StoredQueue::KeyOf(absl::string_view item) {
 WantedEntries StoredQueue::WantedBy(const EngineRequest& request) {
   WantedEntries wanted;
   wanted.keys = {"m", ClientKey(request.client)};
+  // The next lease to expire is the one after those that end.
+  size_t ends = 0;
   for (const EngineOperation& operation : request.operations) {
     if (!operation.item.empty()) wanted.keys.push_back(KeyOf(operation.item));
+    if (!Adds(operation.code)) ++ends;
   }
   // Beside what this client takes, what it adds may be handed to others.
   const size_t handed_out =
       request.waiting_workers + request.take + request.operations.size();
   wanted.ranges = {{std::string(1, kReady), handed_out + 1, "i", kItemInPlace},
                    {std::string(1, kWaiting), 1, "i", kItemInPlace},
-                   {std::string(1, kLeases), 1, "i", kItemInPlace},
+                   {std::string(1, kLeases), ends + 1, "i", kItemInPlace},
                    {"t", request.operations.size() + 1, "c", 0}};
   return wanted;
 }

@@ -52,7 +52,7 @@ constexpr size_t kFetchedAtOnce = 64;
 constexpr size_t kMostAtOnce = 2000;
 
 // The numbers of the rows of a fetch that are no entries.
-constexpr int64_t kTime = -1, kFront = -2;
+constexpr int64_t kTime = -1, kFront = -2, kInbox = -3;
 
 // How soon a call tries again that the server did not answer.
 constexpr absl::Duration kRetryPeriod = absl::Milliseconds(20);
@@ -228,6 +228,8 @@ struct PostgresDatabase::Sql {
             "   FROM {s}.entry x WHERE x.queue = $1 AND x.key <= k.key AND"
             "   x.key >= k.key ORDER BY x.key DESC, x.version DESC LIMIT 1) e "
             "UNION ALL SELECT -2, prefix, key, place FROM fronts "
+            "UNION ALL SELECT -3, NULL, NULL, NULL WHERE EXISTS"
+            "  (SELECT FROM {s}.inbox WHERE queue = $8) "
             "UNION ALL SELECT -1, int8send("
             "  (1000000 * extract(epoch FROM clock_timestamp()))::bigint),"
             "  int8send((SELECT version FROM {s}.version)), NULL")),
@@ -379,6 +381,12 @@ class PostgresDatabase::Tables final : public EngineTables {
     found->second.dirty = true;
     return found->second;
   }
+  // The same, of one that is not there, or has been looked at.
+  Known& ChangeSeen(const std::string& key) {
+    Known& known = entries_[key];
+    known.dirty = true;
+    return known;
+  }
   void RaiseFronts();
   void WriteEntries(std::vector<Statement>* statements);
 
@@ -435,12 +443,10 @@ class PostgresDatabase::Store final : public OrderedStore {
     return found->second.value;
   }
   void Put(absl::string_view key, absl::string_view value) override {
-    tables_.Change(std::string(key)).value = std::string(value);
-    const auto front = tables_.fronts_.find(std::string(key.substr(0, 1)));
-    if (front != tables_.fronts_.end() && key < front->second) {
-      front->second = std::string(key);
-      tables_.writes_front_ = true;
-    }
+    Set(tables_.Change(std::string(key)), key, value);
+  }
+  void Insert(absl::string_view key, absl::string_view value) override {
+    Set(tables_.ChangeSeen(std::string(key)), key, value);
   }
   void Delete(absl::string_view key) override {
     tables_.Change(std::string(key)).value.reset();
@@ -463,6 +469,15 @@ class PostgresDatabase::Store final : public OrderedStore {
   }
 
  private:
+  void Set(Tables::Known& known, absl::string_view key,
+           absl::string_view value) {
+    known.value = std::string(value);
+    const auto front = tables_.fronts_.find(std::string(key.substr(0, 1)));
+    if (front != tables_.fronts_.end() && key < front->second) {
+      front->second = std::string(key);
+      tables_.writes_front_ = true;
+    }
+  }
   std::string KnownUntil(const std::string& key) const {
     return tables_.KnownUntil(key);
   }
@@ -574,15 +589,12 @@ void PostgresDatabase::Tables::Fetch(
                         {Value::Number(queue_), Value::BytesArray(keys),
                          Value::BytesArray(firsts), Value::BytesArray(lasts),
                          Value::Numbers(mosts), Value::BytesArray(leads_to),
-                         Value::Numbers(rests)}});
+                         Value::Numbers(rests), Value::Bytes(name_)}});
   const bool takes_more = begins && call_.writes && is_queue;
   if (takes_more) {
     statements.push_back({sql_.listeners,
                           {Value::Number(queue_),
                            Value::Number(database_.listener_table_ << 32)}});
-    if (!full_) {
-      statements.push_back({sql_.take_inbox, {Value::Bytes(name_)}});
-    }
   }
   const std::vector<PostgresRows> all = Execute(statements);
   if (!error_.ok()) return;
@@ -592,9 +604,14 @@ void PostgresDatabase::Tables::Fetch(
   std::vector<int64_t> counts(ranges.size());
   std::vector<std::string> ends = firsts;
   std::map<std::string, Known> found;
+  bool has_inbox = false;
   for (const std::string& key : keys) entries_.try_emplace(key);
   for (int i = 0; i < rows.size(); ++i) {
     const int64_t n = rows.Number(i, 0);
+    if (n == kInbox) {
+      has_inbox = true;
+      continue;
+    }
     std::string key = rows.Bytes(i, 1);
     std::string value = rows.Bytes(i, 2);
     if (n == kFront) {
@@ -643,8 +660,10 @@ void PostgresDatabase::Tables::Fetch(
   for (int i = 0; i < listeners.size(); ++i) {
     live_[listeners.Number(i, 0)] = listeners.Number(i, 1) != 0;
   }
-  if (full_) return;
-  const PostgresRows& inbox = all[first + 2];
+  if (full_ || !has_inbox) return;
+  const auto taken = Execute({{sql_.take_inbox, {Value::Bytes(name_)}}});
+  if (!error_.ok()) return;
+  const PostgresRows& inbox = taken[0];
   for (int i = 0; i < inbox.size(); ++i) {
     inbox_.push_back({EngineOperation::kAddAfter, inbox.Bytes(i, 0),
                       inbox.Number(i, 2), inbox.Number(i, 1)});
