@@ -26,9 +26,10 @@ class ThreadExecutor final : public Executor {
 
 }  // namespace
 
-std::unique_ptr<Executor> AnyExecutor() {
+std::unique_ptr<Executor> AnyExecutor(bool may_be_inline) {
   switch (simulation::Choose(3)) {
     case 0:
+      if (!may_be_inline) return std::make_unique<ThreadExecutor>();
       return std::make_unique<InlineExecutor>();
     case 1:
       return std::make_unique<ThreadExecutor>();

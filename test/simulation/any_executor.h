@@ -11,8 +11,9 @@
 
 namespace workqueue {
 
-// Returns one that runs tasks at once, on a thread for each, or on a pool.
-std::unique_ptr<Executor> AnyExecutor();
+// Returns one that runs tasks on a thread for each, on a pool, or at once if
+// that may be.
+std::unique_ptr<Executor> AnyExecutor(bool may_be_inline = true);
 
 // Whether that is chosen, as one of `count` cases and not the simplest.
 inline bool OneIn(int count) { return simulation::Choose(count) == count - 1; }

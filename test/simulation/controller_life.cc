@@ -150,11 +150,10 @@ Source<std::string> ControllerLife::TermSource() {
   return source;
 }
 
-void ControllerLife::SetTerm(int64_t term) {
+void ControllerLife::SetTerm(bool leads) {
   MutexLock lock(&mu_);
-  term_ = term;
+  term_ = leads ? ++last_term_ : 0;
   no_term_ = false;
-  if (term != 0) last_term_ = term;
   term_changed_.SignalAll();
 }
 
@@ -401,7 +400,7 @@ void ControllerLife::Look() {
     }
     default:
       if (options_.stands_by) {
-        SetTerm(term_ == 0 ? last_term_ + 1 : 0);
+        SetTerm(term_ == 0);
       }
       break;
   }
@@ -487,7 +486,7 @@ std::string ControllerLife::Lost(const Snapshot<Key>& snapshot, bool strictly) {
 // what it sends or, after faults, than a lease and a retry may take.
 void ControllerLife::CheckRest() {
   const absl::Duration pause =
-      options_.faults ? absl::Seconds(10) : absl::Milliseconds(10);
+      endless_ ? absl::Milliseconds(10) : absl::Seconds(10);
   for (int tries = options_.shared ? 12 : 1;; simulation::Sleep(pause)) {
     std::string error;
     AtRest([&] { error = RestError(); });
@@ -561,7 +560,7 @@ void ControllerLife::Live() {
   Check(made.ok(), made.status().message());
   owner_ = *std::move(made);
   controller_ = owner_.get();
-  if (options_.stands_by && OneIn(2)) SetTerm(0);
+  if (options_.stands_by && OneIn(2)) SetTerm(false);
   {
     Threads others;
     for (int i = 1 + Choose(2); i > 0; --i) others.Start([this] { AddSome(); });
@@ -569,7 +568,7 @@ void ControllerLife::Live() {
     if (options_.stands_by) {
       others.Start([this] {
         for (int n = 1 + Choose(3); n > 0; --n) {
-          SetTerm(term_ == 0 ? last_term_ + 1 : OneIn(2) ? 0 : last_term_ + 1);
+          SetTerm(term_ == 0 || OneIn(2));
         }
       });
     }
@@ -616,7 +615,7 @@ void ControllerLife::Live() {
         break;
       default:
         // Somebody else may keep it from being idle for ever.
-        if (started_ && term_ != 0 && !options_.stands_by) {
+        if (started_ && !options_.stands_by && (!options_.shared || endless_)) {
           controller_->AwaitIdle();
         }
         break;

@@ -97,7 +97,7 @@ class ControllerLife {
   void Complete(const std::shared_ptr<Call>& call);
   void Look();
   void Break();
-  void SetTerm(int64_t term);
+  void SetTerm(bool leads);
   void StopOnce(absl::Duration timeout);
   void CheckRest();
   std::string RestError();
