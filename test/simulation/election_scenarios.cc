@@ -240,10 +240,12 @@ class ElectionLife {
         engine_.Restart();
         return;
     }
-    const std::string whose = OneIn(3) ? "" : absl::StrCat("e", Choose(2));
+    const std::string whose = OneIn(3) ? "" : absl::StrCat("e", Choose(3));
     engine_.SetFaults(faults, whose);
-    simulation::Sleep(absl::Seconds(1 + 6 * Choose(4)));
-    AtRest([this] { CheckRest(); });
+    for (int seconds = 1 + 6 * Choose(4); seconds > 0; --seconds) {
+      simulation::Sleep(absl::Seconds(1));
+      AtRest([this] { CheckRest(); });
+    }
     if (OneIn(2)) engine_.SetFaults({}, whose);
   }
 
