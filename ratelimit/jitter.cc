@@ -14,12 +14,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "workqueue/base/mutex_lock.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue {
 
 uint64_t JitterOptions::RandomSeed() {
-  std::random_device random;  // of 32 bits
-  return (uint64_t{random()} << 32) | random();
+  return (uint64_t{sync::RandomSeed()} << 32) | sync::RandomSeed();
 }
 
 absl::StatusOr<std::unique_ptr<Jitter>> Jitter::Create(

@@ -302,6 +302,22 @@ TEST_F(AsyncControllerTest, StopWaitsForWhatIsInFlight) {
   stopper.join();
 }
 
+TEST_F(AsyncControllerTest, StopWaitsForWhatWasAddedDuringItsProcessing) {
+  const auto controller = Started(Options());
+  controller->queue().Add("a");
+  std::vector<Call> calls = Calls();
+  ASSERT_EQ(calls.size(), 1u);
+  controller->queue().Add("a");
+  Thread stopper([&controller] { EXPECT_TRUE(controller->Stop()); });
+  while (!controller->queue().ShuttingDown()) {
+  }
+  EXPECT_THAT(Calls(), IsEmpty());  // The callback that waits has ended.
+  (*calls[0].done)(absl::OkStatus());
+  EXPECT_THAT(Items(), ElementsAre("a"));
+  stopper.join();
+  EXPECT_EQ(controller->queue().Len(), 0u);
+}
+
 TEST_F(AsyncControllerTest, StopAtItsTimeoutCancelsWhatIsInFlight) {
   ControllerOptions<std::string> options = Options();
   options.max_in_flight = 2;

@@ -222,6 +222,29 @@ TEST_P(StandbyTest, OneSourceHasATerm) {
 
 WORKQUEUE_INSTANTIATE(StandbyTest);
 
+TEST(AsyncStandbyTest, ATermMayEndBeforeTheReconciliationBegins) {
+  std::atomic<bool> counts{false};
+  std::atomic<int> looks{0};
+  ControllerOptions<std::string> options;
+  Source<std::string>& source = options.sources.emplace_back();
+  source.run = [](SourceContext<std::string>&) { return absl::OkStatus(); };
+  // The second one is for the context of the reconciliation.
+  source.term = [&] { return counts && ++looks > 2 ? 0 : 1; };
+  absl::Notification begun;
+  options.reconcile_async = [&begun](const std::string&,
+                                     const AsyncReconcileContext& context,
+                                     ReconcileCompletion done) {
+    EXPECT_TRUE(context.Cancelled());
+    done(absl::OkStatus());
+    begun.Notify();
+  };
+  auto controller = Controller<std::string>::Create(std::move(options));
+  ASSERT_EQ((*controller)->Start(), absl::OkStatus());
+  counts = true;
+  (*controller)->queue().Add("a");
+  begun.WaitForNotification();
+}
+
 TEST(AsyncStandbyTest, TheEndOfATermCancelsAReconciliation) {
   Election election;
   absl::Notification begun;

@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "absl/cleanup/cleanup.h"
-#include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "test/simulation/any_executor.h"
 #include "workqueue/lease_batch.h"
 #include "workqueue/snapshot.h"
 
@@ -26,32 +26,6 @@ namespace {
 using simulation::AtRest;
 using simulation::Check;
 using simulation::Choose;
-
-// Runs each task on a thread of its own.
-class ThreadExecutor final : public Executor {
- public:
-  void Execute(absl::AnyInvocable<void() &&> task) override {
-    threads_.Start([task = std::move(task)]() mutable { std::move(task)(); });
-  }
-
- private:
-  Threads threads_;
-};
-
-std::unique_ptr<Executor> AnyExecutor() {
-  switch (Choose(3)) {
-    case 0:
-      return std::make_unique<InlineExecutor>();
-    case 1:
-      return std::make_unique<ThreadExecutor>();
-    default:
-      ThreadPoolOptions options;
-      options.threads = 1 + Choose(2);
-      return *ThreadPool::Create(options);
-  }
-}
-
-bool OneIn(int count) { return Choose(count) == count - 1; }
 
 void CheckEnd(const absl::Status& status) {
   Check(absl::IsCancelled(status), "a wait ends without a reason");

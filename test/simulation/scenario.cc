@@ -3,6 +3,7 @@
 
 #include "test/simulation/scenario.h"
 
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,6 +17,11 @@ namespace workqueue {
 std::vector<Scenario>& Scenarios() {
   static auto* const scenarios = new std::vector<Scenario>;
   return *scenarios;
+}
+
+bool PrintsNotes() {
+  static const bool prints = getenv("WORKQUEUE_SIMULATION_TRACE") != nullptr;
+  return prints;
 }
 
 void History::Verify() const {

@@ -7,12 +7,13 @@
 #define WORKQUEUE_TEST_SIMULATION_SCENARIO_H_
 
 #include <cstddef>
+#include <cstdio>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/string_view.h"
+#include "absl/strings/str_cat.h"
 #include "test/shared/queue_history.h"
 #include "workqueue/simulation/simulation.h"
 #include "workqueue/simulation/sync.h"
@@ -35,6 +36,13 @@ struct AddScenario {
     Scenarios().push_back({name, what, run});
   }
 };
+
+// Prints what a scenario does, when a schedule is repeated.
+bool PrintsNotes();
+template <typename... Args>
+void Note(const Args&... args) {
+  if (PrintsNotes()) fputs(absl::StrCat("# ", args..., "\n").c_str(), stderr);
+}
 
 // Threads that are joined at the end.
 class Threads {

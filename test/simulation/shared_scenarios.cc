@@ -1,25 +1,37 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// A shared queue in memory: several clients, with workers of each kind, and an
-// engine that fails.
+// Shared queues: several clients on an engine that may be away, lose, repeat
+// and delay requests and answers, or start again.
+//
+// At each rest, two live leases of an item do not exist, and without faults no
+// worker waits although an item is queued. The history of each item is that of
+// a queue that does one thing at a time, and what was acknowledged comes in the
+// end.
 
-#include <algorithm>
 #include <cstdint>
+#include <list>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "test/shared/queue_history.h"
+#include "test/simulation/any_executor.h"
 #include "test/simulation/scenario.h"
+#include "workqueue/lease.h"
+#include "workqueue/lease_batch.h"
 #include "workqueue/shared/shared_queue.h"
 #include "workqueue/shared/testing/memory_engine.h"
-#include "workqueue/thread_pool.h"
+#include "workqueue/snapshot.h"
 
 namespace workqueue {
 namespace {
@@ -27,241 +39,617 @@ namespace {
 using simulation::AtRest;
 using simulation::Check;
 using simulation::Choose;
+using simulation::NextEvent;
 using Key = std::string;
-
-bool OneIn(int count) { return Choose(count) == count - 1; }
+using Operation = QueueOperation;
 
 class SharedLife {
  public:
-  explicit SharedLife(bool with_faults) : with_faults_(with_faults) {}
+  // Without `faults` leases do not expire, and no request fails.
+  SharedLife(bool faults, int partitions)
+      : faults_(faults), partitions_(partitions) {}
 
   void Live() {
     for (int i = 1 + Choose(3); i > 0; --i) {
-      keys_.push_back(std::string(1, static_cast<char>('a' + i)));
+      keys_.push_back(std::string(1, static_cast<char>('a' + keys_.size())));
     }
-    const int clients = 1 + Choose(3);
-    for (int i = 0; i < clients; ++i) {
-      SharedQueueOptions<Key> options;
-      options.name = "simulated";
-      options.client_name = absl::StrCat("client", i);
-      options.engine = &engine_;
-      options.lease = kLease;
-      queues_.push_back(*SharedQueue<Key>::Create(std::move(options)));
-    }
-    ThreadPoolOptions pool;
-    pool.threads = 1 + Choose(2);
-    executor_ = *ThreadPool::Create(pool);
+    executor_ = AnyExecutor(/*may_be_inline=*/false);  // Callbacks sleep.
+    for (int i = 1 + Choose(2); i > 0; --i) MakeClient();
     {
       Threads workers;
       {
         Threads others;
-        for (int i = 1 + Choose(3); i > 0; --i) {
-          SharedQueue<Key>* const queue = AnyQueue();
-          const int kind = Choose(4);
-          workers.Start([this, queue, kind] { Work(queue, kind); });
+        for (Client& client : clients_) {
+          const int kind = Choose(6);
+          for (int n = Choose(3); n > 0; --n) {
+            workers.Start([this, &client, kind] { Work(client, kind); });
+          }
+          for (int n = Choose(3); n > 0; --n) WorkAsync(client);
         }
-        for (int i = Choose(3); i > 0; --i) Await(AnyQueue());
         for (int i = 1 + Choose(2); i > 0; --i) {
-          others.Start([this] {
-            for (int n = 1 + Choose(3); n > 0; --n) AddSome();
+          Client& client = AnyClient();
+          others.Start([this, &client] {
+            for (int n = 1 + Choose(3); n > 0; --n) AddSome(client);
           });
         }
-        if (with_faults_) {
+        if (OneIn(3)) others.Start([this] { Look(AnyClient()); });
+        if (OneIn(3)) others.Start([this] { CancelSome(); });
+        if (OneIn(4)) {
           others.Start([this] {
-            for (int n = 1 + Choose(3); n > 0; --n) Break();
+            Client& client = AnyClient();
+            client.closing = true;
+            client.queue->Close();
+          });
+        }
+        if (OneIn(4)) {
+          others.Start([this] { ShutDown(AnyClient(), Choose(3)); });
+        }
+        if (faults_) {
+          others.Start([this] {
+            for (int n = 1 + Choose(2); n > 0; --n) Break();
+            engine_.SetFaults({});
           });
         }
       }
+      CheckRest();
       for (int n = Choose(3); n > 0; --n) {
-        // A thread waits a moment for others before it sends a request.
-        bool good = false;
-        for (int looks = 0; looks < 5 && !good; ++looks) {
-          simulation::Sleep(absl::Milliseconds(7));
-          AtRest([&] { good = IsAtRest(); });
-        }
-        Check(good, "a worker waits while an item is queued");
-        AddSome();
+        if (OneIn(2)) AddSome(AnyClient());
+        if (OneIn(2)) simulation::Sleep(absl::Seconds(1 + 10 * Choose(2)));
+        CheckRest();
       }
-      engine_.SetFaults({});
-      Settle();
-      AtRest([this] { ending_ = true; });
-      const bool drained =
-          AnyQueue()->ShutDownWithDrainWithin(absl::Minutes(5));
-      Check(drained || with_faults_, "a drain fails");
-      for (auto& queue : queues_) queue->ShutDown();
-      if (with_faults_) {
-        for (auto& queue : queues_) queue->Close();
+      ending_ = true;
+      for (Client& client : clients_) {
+        client.closing = true;
+        client.queue->Close();
       }
     }
-    queues_.clear();
+    while (callbacks_ > 0) simulation::Sleep(absl::Seconds(1));
+    clients_.clear();
+    for (const std::shared_ptr<Call>& call : calls_) {
+      Check(call->called != call->cancelled, "a callback is lost");
+    }
+    Check(held_.empty(), "a lease is left");
+    Drain();
     executor_.reset();
-    Check(calls_ == 0, "a callback is lost");
+    Verify();
   }
 
  private:
-  static constexpr absl::Duration kLease = absl::Seconds(30);
+  struct Client {
+    std::string name;
+    std::unique_ptr<SharedQueue<Key>> queue;
+    std::map<Key, int> held;
+    bool closing = false;
+    int waiting = 0;  // workers, for an item
+  };
+  struct Call {
+    Client* client;
+    bool called = false;
+    bool cancelled = false;
+    AcquireId id;
+  };
+  // An item that a worker has.
+  struct Held {
+    Client* client;
+    Key key;
+    int64_t token;
+    const Lease<Key>* lease;
+  };
+  using HeldPtr = std::list<Held>::iterator;
 
-  SharedQueue<Key>* AnyQueue() {
-    return queues_[Choose(static_cast<int>(queues_.size()))].get();
+  void MakeClient() {
+    Client& client = clients_.emplace_back();
+    client.name = absl::StrCat("c", clients_.size());
+    client.queue = NewQueue(client.name);
+  }
+
+  std::unique_ptr<SharedQueue<Key>> NewQueue(const std::string& name) {
+    SharedQueueOptions<Key> options;
+    options.name = "q";
+    options.engine = &engine_;
+    options.client_name = name;
+    options.partitions = partitions_;
+    if (!faults_) options.lease = absl::InfiniteDuration();
+    return *SharedQueue<Key>::Create(std::move(options));
+  }
+
+  Client& AnyClient() {
+    auto it = clients_.begin();
+    std::advance(it, Choose(static_cast<int>(clients_.size())));
+    return *it;
   }
   const Key& AnyKey() { return keys_[Choose(static_cast<int>(keys_.size()))]; }
 
-  void AddSome() {
-    SharedQueue<Key>* const queue = AnyQueue();
+  // A call also fails if more time passes than it may take.
+  bool MayFail(const absl::Status& status) const {
+    return faults_ || absl::IsUnavailable(status);
+  }
+
+  void NoteOperation(const Key& key, Operation::Kind kind, int64_t begin,
+                     bool known, int64_t token = 0) {
+    histories_[key].push_back(
+        {kind, begin, known ? NextEvent() : Operation::kNever, token});
+  }
+
+  void AddSome(Client& client) {
     const Key key = AnyKey();
-    const int64_t begin = simulation::NextEvent();
-    bool added;
-    if (OneIn(4)) {
-      added = queue->AddAfter(key, absl::Seconds(1 + Choose(3)));
+    const int64_t begin = NextEvent();
+    SharedQueue<Key>& queue = *client.queue;
+    absl::Status added;
+    AddOptions options;
+    const int kind = Choose(7);
+    switch (kind) {
+      case 3:
+        options.after = absl::Seconds(1);
+        break;
+      case 4:
+        options.rate_limited = true;
+        break;
+      case 5:
+        options.priority = Choose(3);
+        break;
+      case 6: {
+        const absl::StatusOr<bool> cancelled = queue.CancelWait(key);
+        moved_.insert(key);
+        if (!cancelled.ok()) {
+          Check(MayFail(cancelled.status()) || client.closing || shut_,
+                cancelled.status().message());
+        }
+        return;
+      }
+      default:
+        break;
+    }
+    const bool later = kind == 3 || kind == 4;
+    ++adds_[key];
+    added = queue.AddItems(options, {key});
+    Note(client.name, " adds ", key, " at ", begin, " ", added.ToString());
+    Check(added.ok() || MayFail(added) || client.closing || shut_,
+          added.message());
+    if (added.ok()) {
+      NoteOperation(key, later ? Operation::kAddLater : Operation::kAdd, begin,
+                    !later);
+      int64_t& owed = later ? owed_later_[key] : owed_[key];
+      owed = (std::max)(owed, begin);
+    } else if (!absl::IsUnavailable(added) && !absl::IsCancelled(added)) {
+      NoteOperation(key, Operation::kAddLater, begin, false);
+    }
+  }
+
+  HeldPtr HandOut(Client& client, const Key& key, int64_t token, int64_t begin,
+                  const Lease<Key>* lease) {
+    Note(client.name, " has ", key, " #", token);
+    Check(adds_[key] > 0, "an item comes that nobody added");
+    Check(token > 0 && tokens_.insert({key, token}).second,
+          "a token comes twice");
+    Check(++client.held[key] == 1, "an item has two leases in a process");
+    if (!faults_) {
+      for (const Held& it : held_) {
+        Check(it.key != key || it.lease == nullptr, "two workers have an item");
+      }
+      Check(token > last_token_[key], "the tokens of an item do not grow");
+      last_token_[key] = token;
+    }
+    begun_[key] = NextEvent();
+    histories_[key].push_back({Operation::kHandOut, begin, NextEvent(), token});
+    if (faults_) {
+      histories_[key].push_back(
+          {Operation::kExpiry, begin, Operation::kNever, token});
+    }
+    return held_.insert(held_.end(), {&client, key, token, lease});
+  }
+
+  // The worker ends it. Returns the begin of that.
+  int64_t BeginEnd(HeldPtr held) {
+    --held->client->held[held->key];
+    held->lease = nullptr;
+    return NextEvent();
+  }
+  void End(HeldPtr held, Operation::Kind kind, int64_t begin, bool ended) {
+    Check(ended || faults_, "a lease is lost");
+    NoteOperation(held->key, kind, begin, ended, held->token);
+    held_.erase(held);
+  }
+
+  void Process(Client& client, const Key& key) {
+    switch (Choose(5)) {
+      case 3:
+        if (!client.closing) AddSome(client);
+        break;
+      case 4:
+        simulation::Sleep(absl::Seconds(1 + 40 * Choose(2)));
+        break;
+      default:
+        break;
+    }
+    (void)key;
+  }
+
+  void EndLease(HeldPtr held, Lease<Key>* lease) {
+    SharedQueue<Key>& queue = *held->client->queue;
+    const int64_t begin = BeginEnd(held);
+    const Key key = held->key;
+    switch (Choose(8)) {
+      case 5: {
+        if (gives_back_-- <= 0) break;
+        const bool given = lease->GiveBack();
+        End(held, Operation::kGiveBack, begin, given);
+        if (given) owed_[key] = (std::max)(owed_[key], begin);
+        return;
+      }
+      case 6: {
+        if (gives_back_-- <= 0) break;
+        FailureLedgerOptions limits;
+        const auto failed =
+            queue.Fail(lease, absl::InternalError("fails"), limits, {});
+        Check(failed.ok() || MayFail(failed.status()),
+              failed.status().message());
+        // The item waits, and the lease ends.
+        histories_[key].push_back(
+            {Operation::kAddLater, begin, Operation::kNever, 0});
+        const bool counted = failed.ok() && !failed->lost;
+        if (counted) owed_later_[key] = begin;
+        if (!failed.ok()) lease->Done();
+        End(held, Operation::kDone, begin, counted);
+        return;
+      }
+      default:
+        break;
+    }
+    bool ended = true;
+    if (OneIn(2)) {
+      ended = lease->Done();
     } else {
-      added = queue->Add(key);
+      *lease = Lease<Key>();
+      if (faults_) ended = false;  // Nobody knows.
     }
-    Check(added || with_faults_, "an open queue refuses an item");
-    if (added) added_[key] = (std::max)(added_[key], begin);
+    End(held, Operation::kDone, begin, ended);
   }
 
-  void NoteHandOut(const Key& key) {
-    const int holders = ++holders_[key];
-    simulation::Log("gets " + key);
-    // Later, time may have passed so fast that no lease was renewed.
-    if (simulation::Now() > kLease / 3) expired_ = true;
-    Check(holders == 1 || with_faults_ || expired_, "two workers have an item");
-    handed_out_[key] = simulation::NextEvent();
-  }
-
-  void Process(Lease<Key>* lease) {
-    const Key key = **lease;
-    NoteHandOut(key);
-    if (OneIn(4)) {
-      AddSome();
-    } else if (OneIn(3)) {
-      simulation::Sleep(absl::Seconds(1 + 40 * Choose(2)));
+  bool GoesOn(Client& client, const absl::Status& status) {
+    if (absl::IsCancelled(status)) {
+      Check(client.closing || shut_, "an open queue ends");
+      return false;
     }
-    // A renewal may have come too late, if time has passed too fast.
-    if (lease->lost()) expired_ = true;
-    simulation::Log("ends " + key);
-    --holders_[key];
+    Check(absl::IsDeadlineExceeded(status) || MayFail(status),
+          status.message());
+    return true;
   }
 
-  void Work(SharedQueue<Key>* queue, int kind) {
+  void Work(Client& client, int kind) {
+    SharedQueue<Key>& queue = *client.queue;
     Lease<Key> lease;
     while (true) {
+      const int64_t begin = NextEvent();
       absl::Status status;
-      ++waiting_;
-      if (kind == 3) {
-        absl::StatusOr<Key> key = queue->GetWithTimeout(absl::Seconds(5));
-        --waiting_;
-        status = key.status();
-        if (key.ok()) {
-          NoteHandOut(*key);
-          if (OneIn(4)) simulation::Sleep(absl::Seconds(1));
-          simulation::Log("ends " + *key);
-          --holders_[*key];
-          queue->Done(*key);
+      ++client.waiting;
+      if (kind <= 1) {
+        status = queue.AcquireInto(
+            &lease, kind == 0 ? absl::InfiniteDuration() : absl::Seconds(2));
+        --client.waiting;
+        if (!status.ok()) {
+          if (!GoesOn(client, status)) break;
+          continue;
         }
-      } else {
-        status = queue->AcquireInto(
-            &lease, kind == 0 ? absl::InfiniteDuration() : absl::Seconds(5));
-        --waiting_;
-        if (status.ok()) {
-          Process(&lease);
-          if (OneIn(8) && !ending_) {
-            lease.GiveBack();
-          } else if (OneIn(2)) {
-            lease.Done();
-          }
-        }
+        const HeldPtr held =
+            HandOut(client, *lease, lease.token(), begin, &lease);
+        Process(client, held->key);
+        EndLease(held, &lease);
+        continue;
       }
-      if (absl::IsCancelled(status)) return;
-      Check(status.ok() || with_faults_ || absl::IsDeadlineExceeded(status),
-            "a get fails");
+      if (kind == 2) {
+        absl::StatusOr<LeaseBatch<Key>> batch =
+            queue.AcquireUpToWithTimeout(2, absl::InfiniteDuration());
+        --client.waiting;
+        if (!batch.ok()) {
+          if (!GoesOn(client, batch.status())) break;
+          continue;
+        }
+        std::vector<HeldPtr> held;
+        for (Lease<Key>& it : *batch) {
+          held.push_back(HandOut(client, *it, it.token(), begin, &it));
+        }
+        size_t i = 0;
+        for (Lease<Key>& it : *batch) {
+          Process(client, held[i]->key);
+          EndLease(held[i], &it);
+          ++i;
+        }
+        continue;
+      }
+      // Ends a lease with the begin of the next one.
+      std::optional<HeldPtr> ended;
+      int64_t end = 0;
+      if (last_.count(&lease) > 0) {
+        ended = last_[&lease];
+        last_.erase(&lease);
+        end = BeginEnd(*ended);
+      }
+      status = queue.AcquireInto(
+          &lease, kind == 3 ? absl::Seconds(2) : absl::InfiniteDuration());
+      --client.waiting;
+      if (ended.has_value()) {
+        End(*ended, Operation::kDone, end, !faults_);
+      }
+      if (!status.ok()) {
+        if (!GoesOn(client, status)) break;
+        continue;
+      }
+      last_[&lease] = HandOut(client, *lease, lease.token(), begin, &lease);
+      Process(client, *lease);
     }
   }
 
-  void Await(SharedQueue<Key>* queue) {
-    ++calls_;
-    queue->AcquireAsync(executor_.get(),
-                        [this](absl::StatusOr<Lease<Key>> lease) {
-                          --calls_;
-                          if (lease.ok()) Process(&*lease);
-                        });
+  void WorkAsync(Client& client) {
+    const int64_t begin = NextEvent();
+    auto call = std::make_shared<Call>();
+    call->client = &client;
+    calls_.push_back(call);
+    call->id = client.queue->AcquireAsync(
+        executor_.get(), [this, call, begin](absl::StatusOr<Lease<Key>> lease) {
+          Check(!call->called, "a callback is called twice");
+          Check(!call->cancelled, "a cancelled callback is called");
+          call->called = true;
+          ++callbacks_;
+          absl::Cleanup over = [this] { --callbacks_; };
+          Client& client = *call->client;
+          if (!lease.ok()) {
+            if (GoesOn(client, lease.status()) && retries_-- > 0) {
+              WorkAsync(client);
+            }
+            return;
+          }
+          const HeldPtr held =
+              HandOut(client, **lease, lease->token(), begin, &*lease);
+          Process(client, held->key);
+          EndLease(held, &*lease);
+          if (!client.closing && OneIn(2)) WorkAsync(client);
+        });
+  }
+
+  void CancelSome() {
+    for (size_t i = 0; i < calls_.size(); ++i) {
+      if (OneIn(2)) continue;
+      const std::shared_ptr<Call> call = calls_[i];
+      if (!call->client->queue->CancelAcquire(call->id)) continue;
+      Check(!call->called && !call->cancelled, "a callback is cancelled late");
+      call->cancelled = true;
+    }
+  }
+
+  void Look(Client& client) {
+    switch (Choose(4)) {
+      case 0:
+        client.queue->TakeSnapshot().IgnoreError();
+        break;
+      case 1:
+        client.queue->Count().IgnoreError();
+        break;
+      case 2:
+        client.queue->Failing(10).IgnoreError();
+        break;
+      default:
+        client.queue->Healthy().IgnoreError();
+        break;
+    }
+  }
+
+  void ShutDown(Client& client, int way) {
+    shut_ = true;
+    switch (way) {
+      case 0:
+        client.queue->ShutDown();
+        break;
+      case 1:
+        client.queue->ShutDownWithDrainWithin(absl::Seconds(5));
+        break;
+      default:
+        client.queue->ShutDownWithDrainWithin(absl::ZeroDuration());
+        break;
+    }
   }
 
   void Break() {
     MemoryEngine::Faults faults;
-    switch (Choose(5)) {
+    switch (Choose(7)) {
       case 0:
-        faults.seed = 1 + Choose(100);
-        break;
-      case 1:
         faults.away = true;
         break;
-      case 2:
-        engine_.Restart();
-        return;
-      case 3:
+      case 1:
         faults.loses_answers = true;
         break;
-      default:
-        faults.request_delay = absl::Milliseconds(100 * Choose(3));
-        faults.answer_delay = absl::Milliseconds(100 * Choose(3));
+      case 2:
+        faults.loses_requests = true;
         break;
+      case 3:
+        faults.seed = 1 + Choose(200);
+        break;
+      case 4:
+        faults.request_delay = faults.answer_delay =
+            absl::Milliseconds(100 + 20000 * Choose(2));
+        break;
+      case 5:
+        faults.full = true;
+        break;
+      default:
+        engine_.Restart();
+        return;
     }
-    engine_.SetFaults(faults, OneIn(2) ? "client0" : "");
-    simulation::Sleep(absl::Seconds(Choose(3)));
+    engine_.SetFaults(faults, OneIn(3) ? "" : AnyClient().name);
+    simulation::Sleep(absl::Milliseconds(200 + 20000 * Choose(3)));
+    AtRest([this] { CheckLeases(); });
+  }
+
+  void CheckLeases() {
+    for (const Held& a : held_) {
+      if (a.lease == nullptr || a.lease->lost()) continue;
+      for (const Held& b : held_) {
+        if (&a == &b || b.key != a.key || b.lease == nullptr) continue;
+        Check(b.lease->lost(), "two live leases of an item");
+      }
+    }
+  }
+
+  std::string RestError() {
+    CheckLeases();
+    if (faults_ && ending_) return "";
+    SharedQueue<Key>* open = nullptr;
+    size_t held = 0;
+    for (const Held& it : held_) held += it.lease != nullptr;
+    size_t waiting = 0;
+    bool is_busy = false;
+    for (Client& client : clients_) {
+      if (client.closing) continue;
+      open = client.queue.get();
+      waiting += client.waiting;
+    }
+    for (const std::shared_ptr<Call>& call : calls_) {
+      if (call->client->closing || call->called || call->cancelled) continue;
+      ++waiting;
+      is_busy |= callbacks_ > 0;  // and may keep the executor's thread
+    }
+    if (open == nullptr) return "";
+    const absl::StatusOr<Snapshot<Key>> snapshot = open->TakeSnapshot();
+    if (!snapshot.ok()) return snapshot.status().ToString();
+    Note("rest: ", snapshot->num_queued, " queued, ", snapshot->num_processing,
+         " processed, ", snapshot->num_waiting, " wait, ", waiting,
+         " workers, ", held_.size(), " held");
+    if (is_busy) return "";
+    if (snapshot->num_queued > 0 && waiting > 0) {
+      return "a worker waits while an item is queued";
+    }
+    if (snapshot->num_processing != held) {
+      return "the engine and the workers do not agree";
+    }
+    for (const auto& it : snapshot->waiting) {
+      if (it.ready_at <= snapshot->taken_at && waiting > 0) {
+        return "an item waits that is due";
+      }
+    }
+    if (shut_) return "";
+    std::set<Key> there;
+    for (const auto& it : snapshot->queued) there.insert(it.item);
+    for (const auto& it : snapshot->waiting) there.insert(it.item);
+    std::set<Key> processed;
+    for (const auto& it : snapshot->processing) {
+      processed.insert(it.item);
+      if (it.added_again) there.insert(it.item);
+    }
+    for (const auto& [key, owed] : owed_) {
+      if (begun_[key] < owed && there.count(key) == 0) {
+        if (processed.count(key) > 0 && faults_) continue;
+        return absl::StrCat("an item that was added is lost: ", key);
+      }
+    }
+    for (const auto& [key, owed] : owed_later_) {
+      if (moved_.count(key) > 0) continue;
+      if (begun_[key] < owed && there.count(key) + processed.count(key) == 0) {
+        return absl::StrCat("an item that was to come later is lost: ", key);
+      }
+    }
+    return "";
+  }
+
+  // Something may be wrong as long as requests are collected or, after faults,
+  // as a lease and a retry take.
+  void CheckRest() {
+    for (int tries = 15;; simulation::Sleep(faults_ ? absl::Seconds(10)
+                                                    : absl::Milliseconds(10))) {
+      std::string error;
+      AtRest([&] { error = RestError(); });
+      if (error.empty()) return;
+      Check(--tries > 0, error);
+    }
+  }
+
+  // Takes what is left.
+  void Drain() {
     engine_.SetFaults({});
-  }
-
-  bool IsAtRest() {
-    if (with_faults_ || expired_) return true;
-    const auto snapshot = AnyQueue()->TakeSnapshot();
-    Check(snapshot.ok(), "a snapshot fails");
-    int held = 0;
-    for (const auto& [key, holders] : holders_) held += holders;
-    return snapshot->num_queued == 0 || waiting_ == 0 || held > 0;
-  }
-
-  // Waits until all has been processed.
-  void Settle() {
-    for (int n = 0; n < 60; ++n) {
-      simulation::Sleep(absl::Seconds(10));
-      bool settled = true;
-      AtRest([&] {
-        const auto snapshot = AnyQueue()->TakeSnapshot();
-        settled = snapshot.ok() && snapshot->num_queued == 0 &&
-                  snapshot->num_processing == 0 && snapshot->num_waiting == 0;
-        for (const auto& [key, holders] : holders_) {
-          settled = settled && holders == 0;
-        }
-        if (!settled) return;
-        for (const auto& [key, event] : added_) {
-          Check(handed_out_[key] > event, "an item is lost");
-        }
-      });
-      if (settled) return;
+    const auto queue = NewQueue("drain");
+    for (int empty = 0; empty < 100;) {
+      const int64_t begin = NextEvent();
+      absl::StatusOr<Lease<Key>> lease =
+          queue->AcquireWithTimeout(absl::Seconds(60));
+      if (!lease.ok()) {
+        if (absl::IsCancelled(lease.status())) break;
+        const absl::StatusOr<SharedQueueCounts> left = queue->Count();
+        Check(left.ok(), "it does not count");
+        if (left->queued + left->processing + left->waiting == 0) break;
+        Check(++empty < 100, "a queue does not hand out its items");
+        continue;
+      }
+      const Key key = **lease;
+      begun_[key] = NextEvent();
+      histories_[key].push_back(
+          {Operation::kHandOut, begin, NextEvent(), lease->token()});
+      const int64_t token = lease->token();
+      const int64_t end = NextEvent();
+      const bool ended = lease->Done();
+      NoteOperation(key, Operation::kDone, end, ended, token);
+      if (faults_) {
+        histories_[key].push_back(
+            {Operation::kExpiry, begin, Operation::kNever, token});
+      }
     }
-    simulation::Fail("an item stays in the queue");
+    for (const auto& [key, owed] : owed_) {
+      Check(begun_[key] > owed || shut_, "an item that was added is lost");
+    }
+    for (const auto& [key, owed] : owed_later_) {
+      Check(begun_[key] > owed || shut_ || moved_.count(key) > 0,
+            "an item that was to come later is lost");
+    }
   }
 
-  const bool with_faults_;
-  MemoryEngine engine_{nullptr};
+  void Verify() {
+    for (auto& [key, history] : histories_) {
+      // What a process got and gave back, or has never heard of.
+      history.push_back({Operation::kHandOut, 0, Operation::kNever, 0});
+      const auto violation = CheckHistory(history);
+      if (!violation.has_value()) continue;
+      std::string text =
+          absl::StrCat("the history of ", key, ": ", violation->text, ";");
+      for (const Operation& it : history) {
+        absl::StrAppend(&text, " ", std::string(1, it.kind), "[", it.begin, ",",
+                        it.end, "]#", it.token);
+      }
+      simulation::Fail(text);
+    }
+  }
+
+  const bool faults_;
+  const int partitions_;
   std::vector<Key> keys_;
+  MemoryEngine engine_{nullptr};
   std::unique_ptr<Executor> executor_;
-  std::vector<std::unique_ptr<SharedQueue<Key>>> queues_;
-  std::map<Key, int64_t> added_;       // the last begin of an add
-  std::map<Key, int64_t> handed_out_;  // the last time
-  std::map<Key, int> holders_;
-  int waiting_ = 0;
-  int calls_ = 0;
-  bool expired_ = false;
+  std::list<Client> clients_;
+  std::vector<std::shared_ptr<Call>> calls_;
+  std::list<Held> held_;
+  std::map<const Lease<Key>*, HeldPtr> last_;
+  std::map<Key, std::vector<Operation>> histories_;
+  std::map<Key, int> adds_;
+  std::map<Key, int64_t> owed_;        // It must begin after this event.
+  std::map<Key, int64_t> owed_later_;  // the same, after a delay
+  std::map<Key, int64_t> begun_;
+  std::map<Key, int64_t> last_token_;
+  std::set<std::pair<Key, int64_t>> tokens_;
+  std::set<Key> moved_;  // whose waits are cancelled
+  int callbacks_ = 0;    // that run
+  int gives_back_ = 3;
+  int retries_ = 20;
+  bool shut_ = false;
   bool ending_ = false;
 };
 
-const AddScenario shared("shared_queue", "clients of a SharedQueue",
-                         [] { SharedLife(false).Live(); });
-const AddScenario broken("shared_queue_faults",
-                         "the same, with an engine that fails",
-                         [] { SharedLife(true).Live(); });
+const AddScenario shared("shared_queue", "SharedQueues of an engine",
+                         [] { SharedLife(false, 1).Live(); });
+const AddScenario partitions("partitioned_queue",
+                             "the same with two partitions",
+                             [] { SharedLife(false, 2).Live(); });
+const AddScenario faulty("faulty_shared_queue", "the same with faults",
+                         [] { SharedLife(true, 1).Live(); });
+const AddScenario faulty_partitions("faulty_partitioned_queue",
+                                    "partitions with faults",
+                                    [] { SharedLife(true, 2).Live(); });
 
 }  // namespace
 }  // namespace workqueue

@@ -50,6 +50,8 @@ absl::Status WorkerPool::Start(size_t workers,
       threads_.emplace_back([this, work, i] {
         pool_of_thread = this;
         work(i);
+        // A simulation runs other threads on this one.
+        pool_of_thread = nullptr;
       });
     }
   });

@@ -151,7 +151,7 @@ LeaderElector::LeaderElector(LeaderElectorOptions options,
       outage_("leader elector", options_.name, options_.log_sink, clock_,
               "a request failed", "requests succeed again"),
       metric_(std::move(metric)),
-      random_(std::random_device()()),
+      random_(sync::RandomSeed()),
       election_(std::move(election)) {}
 
 LeaderElector::~LeaderElector() { Stop(); }

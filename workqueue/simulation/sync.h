@@ -24,7 +24,8 @@
 #include <chrono>              // NOLINT(build/c++11)
 #include <condition_variable>  // NOLINT(build/c++11)
 #include <cstdint>
-#include <mutex>   // NOLINT(build/c++11)
+#include <mutex>  // NOLINT(build/c++11)
+#include <random>
 #include <thread>  // NOLINT(build/c++11)
 
 #include "absl/synchronization/mutex.h"
@@ -49,6 +50,9 @@ using StdMutex = std::mutex;
 
 // Lets other threads run. A loop that calls this ends only by their doing.
 inline void Yield() { std::this_thread::yield(); }
+
+// Returns a number that nobody can foresee.
+inline uint32_t RandomSeed() { return std::random_device()(); }
 
 // Returns the time of the machine's monotonic clock since its epoch.
 inline int64_t SteadyNanos() {

@@ -287,9 +287,9 @@ void AsyncWorkers::OnAcquired(const absl::Status& status, LeasedItem& item) {
 }
 
 void AsyncWorkers::Begin(const FlightPtr& flight) {
+  // Zero also without deadlines, if the term or the wait has ended already.
   const absl::Duration remaining = flight->Remaining();
-  // Nothing remains after CancelAll(), with a deadline or without.
-  if (deadlines_ != nullptr && remaining < absl::InfiniteDuration()) {
+  if (remaining < absl::InfiniteDuration() && deadlines_ != nullptr) {
     // Without memory for a task, the function must observe its deadline.
     TryCall([&] {
       auto task =
@@ -393,6 +393,7 @@ void AsyncWorkers::EndLease(const FlightPtr& flight) {
     MutexLock lock(&mu_);
     (flight->cancelled_ ? cancelled_ : in_flight_).Remove(flight.get());
     flight->self_.reset();  // `flight` is another owner.
+    if (engine_calls_ == nullptr) ++unanswered_;
     acquire = MayAcquire();
     if (acquire) ++acquiring_;
   }
@@ -401,10 +402,16 @@ void AsyncWorkers::EndLease(const FlightPtr& flight) {
   } else {
     core_->EndLease(flight->leased());
   }
-  if (engine_calls_ != nullptr) {
+  {
     MutexLock lock(&mu_);
     --unanswered_;
+    // The end has queued the item if it was added meanwhile. In memory, perhaps
+    // nobody waits any more, because the queue had been closed and empty.
+    acquire = !acquire && stopped_acquiring_ && engine_calls_ == nullptr &&
+              !core_->abandoning().HasBeenNotified();
+    if (acquire) ++acquiring_;
   }
+  if (acquire) Acquire(nullptr);
   core_->OnItemDone();
   EndIfOver();
 }

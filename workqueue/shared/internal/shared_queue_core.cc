@@ -1400,6 +1400,8 @@ absl::Time SharedQueueCore::Run(absl::Time now) {
     wake_time_.Set(next);
   }
   Submit();
+  // A push is on its way to another thread.
+  if (next <= now) sync::Yield();
   return next;
 }
 

@@ -3,13 +3,13 @@
 
 #include "workqueue/shared/testing/memory_engine.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <random>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,6 +45,16 @@ using internal::MemoryStore;
 using internal::MutexLock;
 using internal::StoredElection;
 using internal::StoredQueue;
+
+namespace {
+
+template <typename T>
+void Remove(T* listener, std::vector<T*>* listeners) {
+  listeners->erase(std::remove(listeners->begin(), listeners->end(), listener),
+                   listeners->end());
+}
+
+}  // namespace
 
 // What the engine and its clients share. It lives as long as any of them.
 class MemoryEngine::State {
@@ -179,9 +189,10 @@ class MemoryEngine::State {
   int64_t run_ ABSL_GUARDED_BY(mu_) = 1;
   int64_t last_id_ ABSL_GUARDED_BY(mu_) = 0;
   std::map<std::string, Queue> queues_ ABSL_GUARDED_BY(mu_);
-  std::set<Connection*> connections_ ABSL_GUARDED_BY(mu_);
+  // In the order of their begin: a simulation repeats what depends on it.
+  std::vector<Connection*> connections_ ABSL_GUARDED_BY(mu_);
   MemoryStore elections_ ABSL_GUARDED_BY(mu_);
-  std::set<Elector*> electors_ ABSL_GUARDED_BY(mu_);  // that listen
+  std::vector<Elector*> electors_ ABSL_GUARDED_BY(mu_);  // that listen
 };
 
 auto MemoryEngine::State::FaultsOf(const std::string& client_name) const
@@ -388,14 +399,14 @@ absl::StatusOr<std::string> MemoryEngine::State::Listen(
   MutexLock lock(&mu_);
   const absl::Status status = AwaitRequest(connection->client_name, "listen");
   if (!status.ok()) return status;
-  connections_.insert(connection);
+  connections_.push_back(connection);
   connection->id = absl::StrCat("client ", ++last_id_);
   return connection->id;
 }
 
 void MemoryEngine::State::StopListening(Connection* connection) {
   MutexLock lock(&mu_);
-  connections_.erase(connection);
+  Remove(connection, &connections_);
 }
 
 void MemoryEngine::State::Connect(Connection* connection) {
@@ -457,12 +468,12 @@ void MemoryEngine::State::ListenToReleases(Elector* elector,
   MutexLock lock(&mu_);
   elector->heard = std::move(heard);
   elector->hears = !FaultsOf(elector->elector.identity).away;
-  electors_.insert(elector);
+  electors_.push_back(elector);
 }
 
 void MemoryEngine::State::StopListeningToReleases(Elector* elector) {
   MutexLock lock(&mu_);
-  electors_.erase(elector);
+  Remove(elector, &electors_);
 }
 
 // The engine as one client of a queue sees it.

@@ -37,8 +37,9 @@ constexpr int64_t kBootNanos = int64_t{1000} * 1000000000;
 int64_t Deadline(absl::Duration since_now) {
   const Scheduler* const scheduler = Scheduler::Current();
   if (since_now == absl::InfiniteDuration()) return kNever;
-  const int64_t nanos =
-      absl::ToInt64Nanoseconds(std::max(since_now, absl::ZeroDuration()));
+  // Rounded up, or a loop that waits for a part of a nanosecond would not end.
+  const int64_t nanos = absl::ToInt64Nanoseconds(absl::Ceil(
+      std::max(since_now, absl::ZeroDuration()), absl::Nanoseconds(1)));
   const int64_t now = scheduler != nullptr ? scheduler->now() : 0;
   return nanos >= kNever - now ? kNever - 1 : now + nanos;
 }
@@ -243,6 +244,9 @@ bool CondVar::WaitUntil(Mutex* mu, absl::Time deadline) {
   if (deadline != absl::InfiniteFuture()) {
     until = Deadline(deadline - absl::UnixEpoch() -
                      absl::Nanoseconds(SteadyNanos()));
+    // The caller waits for a part of a nanosecond, and comes back until it has
+    // passed.
+    until = std::max(until, scheduler->now() + 1);
   }
   SimThread* const self = Scheduler::Self();
   PointBefore("is about to wait for", this);
@@ -327,6 +331,11 @@ void Yield() {
   if (Scheduler* const scheduler = Scheduler::Current()) {
     scheduler->YieldPoint();
   }
+}
+
+uint32_t RandomSeed() {
+  Scheduler* const scheduler = Scheduler::Current();
+  return scheduler != nullptr ? scheduler->Choose(ChoiceKind::kData, 16) : 0;
 }
 
 int64_t SteadyNanos() {

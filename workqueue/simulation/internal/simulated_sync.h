@@ -301,6 +301,7 @@ class Thread {
 };
 
 void Yield();
+uint32_t RandomSeed();
 int64_t SteadyNanos();
 int64_t CoarseSteadyNanos();
 int64_t WallNanos();
