@@ -32,6 +32,7 @@
 #include "workqueue/redis/redis_address.h"
 #include "workqueue/redis/source_of_address.h"
 #include "workqueue/redis/unique_text.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue {
 
@@ -151,7 +152,7 @@ LeaderElector::LeaderElector(LeaderElectorOptions options,
       outage_("leader elector", options_.name, options_.log_sink, clock_,
               "a request failed", "the server answers again"),
       metric_(std::move(metric)),
-      random_(std::random_device()()),
+      random_(sync::RandomSeed()),
       election_(std::move(election)) {}
 
 LeaderElector::~LeaderElector() { Stop(); }

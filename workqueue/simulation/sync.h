@@ -24,7 +24,8 @@
 #include <chrono>              // NOLINT(build/c++11)
 #include <condition_variable>  // NOLINT(build/c++11)
 #include <cstdint>
-#include <mutex>   // NOLINT(build/c++11)
+#include <mutex>  // NOLINT(build/c++11)
+#include <random>
 #include <thread>  // NOLINT(build/c++11)
 
 #include "absl/synchronization/mutex.h"
@@ -71,6 +72,9 @@ inline int64_t CoarseSteadyNanos() {
 
 // Returns the time of the wall clock since 1970.
 inline int64_t WallNanos() { return absl::GetCurrentTimeNanos(); }
+
+// Returns a seed for a random generator, which differs from call to call.
+inline uint32_t RandomSeed() { return std::random_device()(); }
 
 }  // namespace workqueue::sync
 

@@ -304,6 +304,7 @@ void Yield();
 int64_t SteadyNanos();
 int64_t CoarseSteadyNanos();
 int64_t WallNanos();
+uint32_t RandomSeed();
 
 }  // namespace workqueue::sync
 
