@@ -32,6 +32,7 @@
 #include "workqueue/redis/redis_address.h"
 #include "workqueue/redis/source_of_address.h"
 #include "workqueue/redis/unique_text.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue {
 

@@ -76,6 +76,9 @@ inline int64_t CoarseSteadyNanos() {
 // Returns the time of the wall clock since 1970.
 inline int64_t WallNanos() { return absl::GetCurrentTimeNanos(); }
 
+// Returns a seed for a random generator, which differs from call to call.
+inline uint32_t RandomSeed() { return std::random_device()(); }
+
 }  // namespace workqueue::sync
 
 #endif  // WORKQUEUE_SIMULATION

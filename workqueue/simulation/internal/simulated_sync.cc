@@ -248,6 +248,9 @@ bool CondVar::WaitUntil(Mutex* mu, absl::Time deadline) {
     // passed.
     until = std::max(until, scheduler->now() + 1);
   }
+  // Time stands still while a thread runs, so a caller that waits again,
+  // because its deadline is a fraction of a nanosecond later, must get on.
+  until = std::max(until, scheduler->now() + 1);
   SimThread* const self = Scheduler::Self();
   PointBefore("is about to wait for", this);
   self->woken = scheduler->spurious_wake_ups() &&
@@ -346,6 +349,11 @@ int64_t SteadyNanos() {
 int64_t CoarseSteadyNanos() {
   constexpr int64_t kTick = 4000000;
   return SteadyNanos() / kTick * kTick;
+}
+
+uint32_t RandomSeed() {
+  Scheduler* const scheduler = Scheduler::Current();
+  return scheduler != nullptr ? scheduler->Choose(ChoiceKind::kData, 255) : 0;
 }
 
 int64_t WallNanos() { return SteadyNanos() + kBootNanos * 1000000; }
