@@ -41,6 +41,14 @@ ControllerLife::NewSharedQueue(const std::string& client) {
   options.engine = engine_.get();
   options.client_name = client;
   if (endless_) options.lease = absl::InfiniteDuration();
+  options.codec.decode = [this, decode = options.codec.decode](
+                             absl::string_view bytes) -> absl::StatusOr<Key> {
+    if (bad_decodes_ > 0 && !looks_) {
+      --bad_decodes_;
+      return absl::InvalidArgumentError("of another version");
+    }
+    return decode(bytes);
+  };
   return *SharedQueue<Key>::Create(std::move(options));
 }
 
@@ -49,6 +57,7 @@ ControllerOptions<std::string> ControllerLife::MakeOptions() {
   if (options_.shared) {
     engine_ = std::make_unique<MemoryEngine>(nullptr);
     endless_ = !options_.faults && OneIn(2);
+    if (OneIn(3)) bad_decodes_ = 1 + Choose(3);
     options.queue = NewSharedQueue("c");
   } else if (OneIn(3)) {
     options.queue = std::make_unique<RateLimitingQueue<Key>>();
@@ -497,7 +506,9 @@ void ControllerLife::CheckRest() {
 
 std::string ControllerLife::RestError() {
   if (broken_) return "";
+  looks_ = true;
   const absl::StatusOr<Snapshot<Key>> snapshot = controller_->TakeSnapshot();
+  looks_ = false;
   Check(snapshot.ok(), "a snapshot fails");
   Note("rest: ", snapshot->num_queued, " queued, ", snapshot->num_processing,
        " processed, ", snapshot->num_waiting, " wait, ", running_, " run");
@@ -528,6 +539,7 @@ std::string ControllerLife::RestError() {
 void ControllerLife::DrainShared() {
   if (!options_.shared) return;
   engine_->SetFaults({});
+  looks_ = true;
   const auto queue = NewSharedQueue("d");
   for (int empty = 0; empty < 100;) {
     const absl::StatusOr<Key> key = queue->GetWithTimeout(absl::Seconds(60));

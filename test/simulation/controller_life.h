@@ -121,7 +121,9 @@ class ControllerLife {
   size_t num_sources_ = 0;
   size_t synced_ = 0;  // of the sources that the start waits for
   size_t awaited_ = 0;
-  int trouble_ = 4;  // how many more outcomes are no success
+  int trouble_ = 4;      // how many more outcomes are no success
+  int bad_decodes_ = 0;  // how often an item cannot be decoded
+  bool looks_ = false;   // and now it can
   bool parks_ = false;
   bool timed_ = false;     // Reconciliations have deadlines.
   bool started_ = false;   // Start() has returned OK.
