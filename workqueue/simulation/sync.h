@@ -21,11 +21,8 @@
 #include <time.h>
 
 #include <atomic>
-#include <chrono>              // NOLINT(build/c++11)
-#include <condition_variable>  // NOLINT(build/c++11)
+#include <chrono>  // NOLINT(build/c++11)
 #include <cstdint>
-#include <mutex>  // NOLINT(build/c++11)
-#include <random>
 #include <thread>  // NOLINT(build/c++11)
 
 #include "absl/synchronization/mutex.h"
@@ -43,16 +40,8 @@ template <typename T>
 using Atomic = std::atomic<T>;
 using Thread = std::thread;
 
-// Where the standard library can wait on the monotonic clock, and Abseil
-// cannot.
-using StdConditionVariable = std::condition_variable;
-using StdMutex = std::mutex;
-
 // Lets other threads run. A loop that calls this ends only by their doing.
 inline void Yield() { std::this_thread::yield(); }
-
-// Returns a number that nobody can foresee.
-inline uint32_t RandomSeed() { return std::random_device()(); }
 
 // Returns the time of the machine's monotonic clock since its epoch.
 inline int64_t SteadyNanos() {
@@ -76,8 +65,8 @@ inline int64_t CoarseSteadyNanos() {
 // Returns the time of the wall clock since 1970.
 inline int64_t WallNanos() { return absl::GetCurrentTimeNanos(); }
 
-// Returns a seed for a random generator, which differs from call to call.
-inline uint32_t RandomSeed() { return std::random_device()(); }
+// Returns a number that nobody can foresee.
+uint32_t RandomSeed();
 
 }  // namespace workqueue::sync
 

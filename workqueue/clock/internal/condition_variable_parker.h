@@ -12,7 +12,7 @@
 #include "workqueue/clock/internal/timer_slack.h"
 #include "workqueue/clock/parker.h"
 #include "workqueue/clock/steady_time.h"
-#include "workqueue/simulation/sync.h"
+#include "workqueue/simulation/std_sync.h"
 
 namespace workqueue::internal {
 

@@ -351,11 +351,6 @@ int64_t CoarseSteadyNanos() {
   return SteadyNanos() / kTick * kTick;
 }
 
-uint32_t RandomSeed() {
-  Scheduler* const scheduler = Scheduler::Current();
-  return scheduler != nullptr ? scheduler->Choose(ChoiceKind::kData, 255) : 0;
-}
-
 int64_t WallNanos() { return SteadyNanos() + kBootNanos * 1000000; }
 
 }  // namespace workqueue::sync

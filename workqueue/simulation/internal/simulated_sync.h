@@ -305,7 +305,6 @@ uint32_t RandomSeed();
 int64_t SteadyNanos();
 int64_t CoarseSteadyNanos();
 int64_t WallNanos();
-uint32_t RandomSeed();
 
 }  // namespace workqueue::sync
 
