@@ -29,22 +29,22 @@ const AddScenario sync_term("standby_controller",
 const AddScenario async_term("standby_async_controller",
                              "the same with completions",
                              [] { Live(true, false, false, true); });
-const AddScenario sync_shared("shared_controller",
-                              "a Controller of a SharedQueue",
-                              [] { Live(false, true, false, false); });
-const AddScenario async_shared("shared_async_controller",
-                               "the same with completions",
-                               [] { Live(true, true, false, false); });
-const AddScenario sync_faults("faulty_controller",
-                              "a Controller of a SharedQueue with faults",
-                              [] { Live(false, true, true, false); });
-const AddScenario async_faults("faulty_async_controller",
-                               "the same with completions",
-                               [] { Live(true, true, true, false); });
+const AddScenario sync_shared(
+    "shared_controller", "a Controller of a SharedQueue",
+    [] { Live(false, true, false, false); }, /*exact_time=*/true);
+const AddScenario async_shared(
+    "shared_async_controller", "the same with completions",
+    [] { Live(true, true, false, false); }, /*exact_time=*/true);
+const AddScenario sync_faults(
+    "faulty_controller", "a Controller of a SharedQueue with faults",
+    [] { Live(false, true, true, false); }, /*exact_time=*/true);
+const AddScenario async_faults(
+    "faulty_async_controller", "the same with completions",
+    [] { Live(true, true, true, false); }, /*exact_time=*/true);
 const AddScenario shared_term(
     "standby_shared_controller",
     "an asynchronous Controller of a SharedQueue that leads at times",
-    [] { Live(true, true, false, true); });
+    [] { Live(true, true, false, true); }, /*exact_time=*/true);
 
 }  // namespace
 }  // namespace workqueue

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <string>
 
 #include "absl/strings/match.h"
@@ -57,6 +58,7 @@ int Main(int argc, char** argv) {
   }
   simulation::Options options;
   std::string chosen;
+  std::optional<bool> time_passes;
   for (int i = 1; i < argc; ++i) {
     const std::pair<absl::string_view, absl::string_view> flag =
         absl::StrSplit(argv[i], absl::MaxSplits('=', 1));
@@ -80,7 +82,8 @@ int Main(int argc, char** argv) {
     } else if (name == "--preemptions") {
       good = absl::SimpleAtoi(value, &options.preemptions);
     } else if (name == "--time_passes") {
-      good = absl::SimpleAtob(value, &options.time_passes);
+      time_passes.emplace();
+      good = absl::SimpleAtob(value, &*time_passes);
     } else if (name == "--spurious_wake_ups") {
       good = absl::SimpleAtob(value, &options.spurious_wake_ups);
     } else if (name == "--shrink") {
@@ -111,6 +114,7 @@ int Main(int argc, char** argv) {
     }
     if (!is_chosen) continue;
     ++found;
+    options.time_passes = time_passes.value_or(!it.exact_time);
     const simulation::Result result = simulation::Explore(options, it.run);
     const double seconds = absl::ToDoubleSeconds(result.time);
     printf(

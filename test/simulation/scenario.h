@@ -25,6 +25,8 @@ struct Scenario {
   const char* name;
   const char* what;  // it does
   void (*run)();
+  // Whether time passes only when no thread can go on.
+  bool exact_time;
 };
 
 // All scenarios of the program.
@@ -32,8 +34,9 @@ std::vector<Scenario>& Scenarios();
 
 // Adds a scenario, if a variable has this type.
 struct AddScenario {
-  AddScenario(const char* name, const char* what, void (*run)()) {
-    Scenarios().push_back({name, what, run});
+  AddScenario(const char* name, const char* what, void (*run)(),
+              bool exact_time = false) {
+    Scenarios().push_back({name, what, run, exact_time});
   }
 };
 

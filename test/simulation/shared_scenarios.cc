@@ -640,16 +640,18 @@ class SharedLife {
   bool ending_ = false;
 };
 
-const AddScenario shared("shared_queue", "SharedQueues of an engine",
-                         [] { SharedLife(false, 1).Live(); });
-const AddScenario partitions("partitioned_queue",
-                             "the same with two partitions",
-                             [] { SharedLife(false, 2).Live(); });
-const AddScenario faulty("faulty_shared_queue", "the same with faults",
-                         [] { SharedLife(true, 1).Live(); });
-const AddScenario faulty_partitions("faulty_partitioned_queue",
-                                    "partitions with faults",
-                                    [] { SharedLife(true, 2).Live(); });
+const AddScenario shared(
+    "shared_queue", "SharedQueues of an engine",
+    [] { SharedLife(false, 1).Live(); }, /*exact_time=*/true);
+const AddScenario partitions(
+    "partitioned_queue", "the same with two partitions",
+    [] { SharedLife(false, 2).Live(); }, /*exact_time=*/true);
+const AddScenario faulty(
+    "faulty_shared_queue", "the same with faults",
+    [] { SharedLife(true, 1).Live(); }, /*exact_time=*/true);
+const AddScenario faulty_partitions(
+    "faulty_partitioned_queue", "partitions with faults",
+    [] { SharedLife(true, 2).Live(); }, /*exact_time=*/true);
 
 }  // namespace
 }  // namespace workqueue
