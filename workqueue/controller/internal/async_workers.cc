@@ -406,10 +406,13 @@ void AsyncWorkers::EndLease(const FlightPtr& flight) {
     MutexLock lock(&mu_);
     --unanswered_;
     // The end has queued the item if it was added meanwhile. In memory, perhaps
-    // nobody waits any more, because the queue had been closed and empty.
-    acquire = !acquire && stopped_acquiring_ && engine_calls_ == nullptr &&
+    // nobody waits any more, or is about to learn that the queue had been
+    // closed and empty.
+    const bool looks = !acquire && engine_calls_ == nullptr;
+    acquire = looks && stopped_acquiring_ &&
               !core_->abandoning().HasBeenNotified();
     if (acquire) ++acquiring_;
+    if (looks && !acquire) ends_uncollected_ = true;
   }
   if (acquire) Acquire(nullptr);
   core_->OnItemDone();
@@ -447,12 +450,21 @@ void AsyncWorkers::GoOn() {
 }
 
 void AsyncWorkers::StopAcquiring() {
+  bool again = false;
   {
     MutexLock lock(&mu_);
-    stopped_acquiring_ = true;
-    EndAcquire();
+    again = std::exchange(ends_uncollected_, false) &&
+            !core_->abandoning().HasBeenNotified();
+    if (!again) {
+      stopped_acquiring_ = true;
+      EndAcquire();
+    }
   }
-  EndIfOver();
+  if (again) {
+    Acquire(nullptr);
+  } else {
+    EndIfOver();
+  }
 }
 
 void AsyncWorkers::EndAcquire() {

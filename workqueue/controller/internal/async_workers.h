@@ -107,7 +107,7 @@ class AsyncWorkers {
   // Acquires no item until `GoOn()`.
   void StandBy();
 
-  // No further item is acquired.
+  // No further item is acquired, but for those that an end has queued again.
   void StopAcquiring();
 
   // Calls the reconcile function.
@@ -160,16 +160,19 @@ class AsyncWorkers {
   // tries.
   size_t acquiring_ ABSL_GUARDED_BY(mu_) = 0;
   bool retries_acquire_ ABSL_GUARDED_BY(mu_) = false;
+  // Whether an item in memory has ended, and may be queued again, since somebody
+  // began to wait. Who learns then that the queue is closed must look again.
+  bool ends_uncollected_ ABSL_GUARDED_BY(mu_) = false;
   // Whether `deadlines` acquires again.
   bool acquires_later_ ABSL_GUARDED_BY(mu_) = false;
   bool standing_by_ ABSL_GUARDED_BY(mu_) = false;
   bool stopped_acquiring_ ABSL_GUARDED_BY(mu_) = false;
   bool ended_ ABSL_GUARDED_BY(mu_) = false;
   sync::CondVar not_acquiring_;
-  // The number of flights that `engine_calls` have to end, and those of them
-  // that must be tried again.
+  // The number of flights that `engine_calls` have to end, those whose leases
+  // are ending, and those of the former that must be tried again.
   size_t ending_ ABSL_GUARDED_BY(mu_) = 0;
-  size_t unanswered_ ABSL_GUARDED_BY(mu_) = 0;  // whose leases have not ended
+  size_t unanswered_ ABSL_GUARDED_BY(mu_) = 0;
   FlightPtr retries_ ABSL_GUARDED_BY(mu_);
   sync::CondVar none_ending_;
 };
