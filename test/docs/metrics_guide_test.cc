@@ -106,9 +106,11 @@ std::set<std::string> Matches(const std::string& file,
 // suffix, which is left out.
 std::set<std::string> MetricsIn(const std::string& file) {
   std::set<std::string> names;
-  for (const std::string& name : Matches(
-           file,
-           "((workqueue|controller_runtime|leader_election_master)_[a-z_]+)")) {
+  for (const std::string& name :
+       Matches(file,
+               // Not a setting of a build.
+               "((workqueue|controller_runtime|leader_election_master)_[a-z_]+)"
+               "(?![a-z_]*=true)")) {
     const std::string base(absl::StripSuffix(name, "_bucket"));
     const auto type = scraped.types.find(base);
     const bool is_histogram =

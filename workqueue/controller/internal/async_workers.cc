@@ -409,8 +409,8 @@ void AsyncWorkers::EndLease(const FlightPtr& flight) {
     // nobody waits any more, or is about to learn that the queue had been
     // closed and empty.
     const bool looks = !acquire && engine_calls_ == nullptr;
-    acquire = looks && stopped_acquiring_ &&
-              !core_->abandoning().HasBeenNotified();
+    acquire =
+        looks && stopped_acquiring_ && !core_->abandoning().HasBeenNotified();
     if (acquire) ++acquiring_;
     if (looks && !acquire) ends_uncollected_ = true;
   }

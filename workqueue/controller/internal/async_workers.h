@@ -160,8 +160,9 @@ class AsyncWorkers {
   // tries.
   size_t acquiring_ ABSL_GUARDED_BY(mu_) = 0;
   bool retries_acquire_ ABSL_GUARDED_BY(mu_) = false;
-  // Whether an item in memory has ended, and may be queued again, since somebody
-  // began to wait. Who learns then that the queue is closed must look again.
+  // Whether an item in memory has ended, and may be queued again, since
+  // somebody began to wait. Who learns then that the queue is closed must look
+  // again.
   bool ends_uncollected_ ABSL_GUARDED_BY(mu_) = false;
   // Whether `deadlines` acquires again.
   bool acquires_later_ ABSL_GUARDED_BY(mu_) = false;
