@@ -39,7 +39,7 @@
 
 namespace workqueue {
 
-// What the peers' `ConfigMap` has in these cases.
+// An object like the peers' `ConfigMap` in these cases.
 struct ConfigObject {
   std::string name_space;
   std::string name;

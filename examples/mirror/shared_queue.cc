@@ -46,7 +46,7 @@ class ConsoleLog final : public workqueue::LogSink {
   Console* const console_;
 };
 
-// What neither is a URL nor has a port is the path of a file.
+// A text that is no URL and has no port is the path of a file.
 std::string WithScheme(const std::string& address) {
   const bool is_path =
       !absl::StrContains(address, "://") &&

@@ -111,7 +111,7 @@ int open(const char* path, int flags, ...) {
   int file = -1;
   struct stat found;
   while (true) {
-    // Who makes the file knows it.
+    // With O_EXCL, the process that makes the file knows that it did.
     const bool is_there = (flags & O_CREAT) == 0 ||
                           syscall(SYS_faccessat, AT_FDCWD, path, 0) == 0;
     file = open_now(is_there ? flags : flags | O_EXCL);

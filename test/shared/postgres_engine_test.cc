@@ -690,8 +690,8 @@ class Stream {
   std::vector<Thread> adders_, workers_;
 };
 
-// What a transaction that stays open for two thirds of the time does to a queue
-// that gets half of the items that it can process.
+// Prints how a queue does that gets half of the items that it can process. For
+// two thirds of the time, a transaction stays open.
 void MeasureBesideATransaction(const std::string& address,
                                absl::Duration duration) {
   constexpr int kPeriods = 60;

@@ -114,7 +114,7 @@ class Log {
 // Uses a queue, cuts the power, and looks at what is left.
 class PowerCuts {
  public:
-  // What there has been so far.
+  // The numbers of the cuts so far.
   struct Counts {
     int cuts = 0;
     int before_use = 0;  // of them: the server was starting or recovering

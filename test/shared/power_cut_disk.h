@@ -25,8 +25,8 @@ namespace workqueue {
 // Of each file, what has been synced is there; of later writes see
 // `UnsyncedFile`. Names are simpler: they change on the disk in the order of
 // the log, as in a file system with a journal, and a sync of any file or folder
-// brings all earlier changes to the disk. Of those after it, the disk has some
-// first ones. What is not in the log is as it was.
+// brings all earlier changes to the disk. Of the later changes, the disk has
+// the first few, maybe none. Other files are as they were.
 class PowerCutDisk {
  public:
   // The disk has what is in `folder` now. Later the log's server uses it.
@@ -49,7 +49,7 @@ class PowerCutDisk {
 
  private:
   using File = std::shared_ptr<UnsyncedFile>;
-  // What is there, by path in the folder. A folder is null.
+  // The files by their paths in the folder. A folder is null.
   using Names = std::map<std::string, File>;
 
   // A change of a name.

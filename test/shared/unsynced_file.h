@@ -16,8 +16,8 @@ namespace workqueue {
 
 // UnsyncedFile
 //
-// What a disk keeps of a file whose power can be cut: the bytes that have been
-// synced, and all later writes.
+// A file on a disk whose power can be cut: the bytes that have been synced, and
+// all later writes.
 class UnsyncedFile {
  public:
   explicit UnsyncedFile(std::string synced = "") : synced_(std::move(synced)) {}
@@ -35,9 +35,9 @@ class UnsyncedFile {
 
   size_t num_unsynced() const { return writes_.size(); }
 
-  // What is there after a power cut. A disk may write in any order: each write
-  // that was not synced is there or not, and of some only some sectors are. No
-  // other bytes than those of the writes are changed.
+  // Returns the bytes after a power cut. A disk may write in any order: each
+  // write that was not synced is there or not, and of some only some sectors
+  // are. No other bytes than those of the writes are changed.
   std::string AfterCut(std::mt19937* random) const {
     std::string left = synced_;
     const uint32_t kept = (*random)() % 101;  // percent

@@ -47,6 +47,9 @@ void Note(const Args&... args) {
   if (PrintsNotes()) fputs(absl::StrCat("# ", args..., "\n").c_str(), stderr);
 }
 
+// Chooses true in one of `count` cases, of which false is the simplest.
+inline bool OneIn(int count) { return simulation::Choose(count) == count - 1; }
+
 // Threads that are joined at the end.
 class Threads {
  public:

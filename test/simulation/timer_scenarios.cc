@@ -35,8 +35,6 @@ using simulation::Check;
 using simulation::Choose;
 using simulation::Now;
 
-bool OneIn(int count) { return Choose(count) == count - 1; }
-
 absl::Duration AnyDelay() { return absl::Milliseconds(500 * Choose(4)); }
 
 WaitingSetOptions AnySet() {
