@@ -38,13 +38,14 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "workqueue/base/handle.h"
-#include "workqueue/clock/clock.h"
 #include "workqueue/executor.h"
 #include "workqueue/lease.h"
 #include "workqueue/lease_batch.h"
 #include "workqueue/snapshot.h"
 
 namespace workqueue {
+
+class Clock;
 
 // AcquireCallback
 //
