@@ -255,7 +255,7 @@ int main(int argc, char* argv[]) {
   StderrLog log;
   workqueue::SharedQueueOptions<std::string> shared;
   shared.name = "thumbnails";
-  shared.redis.address = argv[1];
+  shared.address = argv[1];
   shared.lease = absl::Seconds(5);
   shared.call_timeout = absl::Seconds(2);
   shared.metrics_provider = metrics->get();

@@ -69,7 +69,7 @@ absl::StatusOr<Mirror::SharedQueue> OpenSharedQueue(
   const auto log = std::make_shared<ConsoleLog>(console);
   workqueue::SharedQueueOptions<std::string> options;
   options.name = name;
-  options.redis.address = WithScheme(address);
+  options.address = WithScheme(address);
   options.lease = kLease;
   options.retry_schedule = *workqueue::ExponentialRetrySchedule(
       Mirror::kFirstRetry, Mirror::kLongestRetry);

@@ -212,7 +212,7 @@ TEST_F(MemoryElectionTest, AnElectionIsInOneStore) {
   options.redis.address = "redis://user:secret@localhost:1";
   EXPECT_EQ(LeaderElector::Create(options).status(),
             absl::InvalidArgumentError(
-                "engine is given, and redis.address is \"localhost:1\"; only "
+                "engine is given, and address is \"localhost:1\"; only "
                 "one of them can be"));
 }
 

@@ -214,17 +214,39 @@ TEST_F(MemoryEngineTest, AQueueIsInOneStore) {
   options.redis.address = "localhost:1";
   EXPECT_EQ(Queue::Create(options).status(),
             absl::InvalidArgumentError(
-                "engine is given, and redis.address is \"localhost:1\"; only "
+                "engine is given, and address is \"localhost:1\"; only "
                 "one of them can be"));
+}
+
+TEST_F(MemoryEngineTest, AQueueHasOneAddress) {
+  auto options = Options("c");
+  options.address = "localhost:1";
+  EXPECT_EQ(Queue::Create(options).status(),
+            absl::InvalidArgumentError(
+                "engine is given, and address is \"localhost:1\"; only one of "
+                "them can be"));
+  options.engine = nullptr;
+  options.redis.address = "localhost:2";
+  LeaderElectorOptions election;
+  election.name = "pods";
+  election.address = "localhost:1";
+  election.redis.address = "localhost:2";
+  for (const absl::Status& status :
+       {Queue::Create(options).status(),
+        LeaderElector::Create(std::move(election)).status()}) {
+    EXPECT_EQ(status, absl::InvalidArgumentError(
+                          "address and redis.address are given; only one of "
+                          "them can be"));
+  }
 }
 
 TEST_F(MemoryEngineTest, AFileNeedsItsPartOfTheLibrary) {
   auto options = Options("c");
   options.engine = nullptr;
-  options.redis.address = "sqlite:/x.db";
+  options.address = "sqlite:/x.db";
   LeaderElectorOptions election;
   election.name = "pods";
-  election.redis.address = "sqlite:/x.db";
+  election.address = "sqlite:/x.db";
   for (const absl::Status& status :
        {Queue::Create(options).status(),
         LeaderElector::Create(std::move(election)).status()}) {
@@ -236,7 +258,9 @@ TEST_F(MemoryEngineTest, AFileNeedsItsPartOfTheLibrary) {
             "workqueue/shared/sqlite/sqlite_engine.h; its library is "
             "//workqueue/shared/sqlite, and workqueue::sqlite in CMake"));
   }
-  EXPECT_EQ(ListSharedQueues(options.redis, absl::Seconds(1)).status(),
+  RedisOptions redis;
+  redis.address = options.address;
+  EXPECT_EQ(ListSharedQueues(redis, absl::Seconds(1)).status(),
             absl::InvalidArgumentError(
                 "address begins with \"sqlite:\"; only a SharedQueue and a "
                 "LeaderElector can be in a database"));

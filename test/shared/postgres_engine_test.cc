@@ -258,7 +258,7 @@ TEST_F(PostgresEngineTest, AnAddressNamesADatabase) {
   RegisterPostgres();
   SharedQueueOptions<std::string> options;
   options.name = name_;
-  options.redis.address = address_;
+  options.address = address_;
   const auto a = *Queue::Create(options);
   const auto b = *Queue::Create(options);
   ASSERT_TRUE(Add(*a, "x").ok());
@@ -266,7 +266,7 @@ TEST_F(PostgresEngineTest, AnAddressNamesADatabase) {
 
   LeaderElectorOptions election;
   election.name = name_;
-  election.redis.address = address_;
+  election.address = address_;
   const auto elector = LeaderElector::Create(std::move(election));
   ASSERT_TRUE(elector.ok()) << elector.status();
   EXPECT_TRUE((*elector)->Start().ok());
@@ -283,7 +283,7 @@ TEST_F(PostgresEngineTest, TheGuide) {
     if (!made.ok()) return made;
     workqueue::SharedQueueOptions<std::string> shared;
     shared.name = "orders";
-    shared.redis.address = address;  // postgres://shop@db.example.com/shop
+    shared.address = address;  // postgres://shop@db.example.com/shop
     auto queue = workqueue::SharedQueue<std::string>::Create(std::move(shared));
     if (!queue.ok()) return queue.status();
     return Add(**queue, "x");

@@ -27,38 +27,10 @@ namespace {
 
 class SharedGuideTest : public workqueue::RedisFixture {};
 
-TEST_F(SharedGuideTest, AController) {
-  const std::string address = server()->socket_path();
-  absl::Notification reconciled;
-  workqueue::ControllerOptions<std::string> options;
-  options.reconcile = [&](const std::string& key,
-                          const workqueue::ReconcileContext&) {
-    EXPECT_EQ(key, "default/web");
-    reconciled.Notify();
-    return absl::OkStatus();
-  };
-  const auto start = [&]() -> absl::Status {
-    workqueue::SharedQueueOptions<std::string> shared;
-    shared.name = "pods";
-    shared.redis.address = address;
-    auto queue = workqueue::SharedQueue<std::string>::Create(std::move(shared));
-    if (!queue.ok()) return queue.status();
-    options.queue = *std::move(queue);
-    return absl::OkStatus();
-  };
-  ASSERT_TRUE(start().ok());
-  auto controller =
-      *workqueue::Controller<std::string>::Create(std::move(options));
-  ASSERT_TRUE(controller->Start().ok());
-  EXPECT_TRUE(controller->queue().Add("default/web"));
-  reconciled.WaitForNotification();
-  EXPECT_TRUE(controller->Stop());
-}
-
 TEST_F(SharedGuideTest, Tls) {
   workqueue::SharedQueueOptions<std::string> shared;
   shared.name = "pods";
-  shared.redis.address = "rediss://redis.example:6380";
+  shared.address = "rediss://redis.example:6380";
   shared.redis.tls = workqueue::RedisTlsOptions();
   shared.redis.tls->ca_file = "/etc/redis/ca.pem";
   shared.redis.tls->certificate_file = "/etc/redis/client.pem";
@@ -71,9 +43,9 @@ TEST_F(SharedGuideTest, Tls) {
 TEST_F(SharedGuideTest, Partitions) {
   workqueue::SharedQueueOptions<std::string> shared;
   shared.name = "pods in partitions";
-  shared.redis.address = "10.0.0.1:6379,10.0.0.2:6379";  // any nodes
+  shared.address = "10.0.0.1:6379,10.0.0.2:6379";  // any nodes
   shared.partitions = 6;
-  shared.redis.address = server()->socket_path();
+  shared.address = server()->socket_path();
   const auto queue =
       *workqueue::SharedQueue<std::string>::Create(std::move(shared));
   for (int i = 0; i < 20; ++i) queue->Add(absl::StrCat(i));
@@ -86,7 +58,7 @@ TEST_F(SharedGuideTest, Groups) {
   const auto open = [&]() -> absl::Status {
     workqueue::SharedQueueOptions<std::string> shared;
     shared.name = "pods by namespace";
-    shared.redis.address = address;
+    shared.address = address;
     shared.fair.dimensions.resize(1);
     shared.fair.dimensions[0].group_of = [](const std::string& key) {
       return key.substr(0, key.find('/'));
@@ -116,7 +88,7 @@ TEST_F(SharedGuideTest, LeaderElection) {
   const auto start = [&]() -> absl::Status {
     workqueue::LeaderElectorOptions election;
     election.name = "pods";
-    election.redis.address = address;
+    election.address = address;
     election.on_started_leading = [&](const workqueue::Leadership& leadership) {
       do {
         CleanUp(leadership.token());
@@ -138,7 +110,7 @@ TEST_F(SharedGuideTest, ALeaderElectionSource) {
   const auto AwaitSignal = [&] { reconciled.WaitForNotification(); };
   workqueue::LeaderElectorOptions election;
   election.name = "pods";
-  election.redis.address = server()->socket_path();
+  election.address = server()->socket_path();
   workqueue::ControllerOptions<std::string> options;
   options.reconcile = [&](const std::string& key,
                           const workqueue::ReconcileContext& context) {
@@ -176,7 +148,7 @@ TEST_F(SharedGuideTest, ALeaderElectionSource) {
 TEST_F(SharedGuideTest, Fencing) {
   workqueue::SharedQueueOptions<std::string> shared;
   shared.name = "pods";
-  shared.redis.address = server()->socket_path();
+  shared.address = server()->socket_path();
   const auto queue =
       *workqueue::SharedQueue<std::string>::Create(std::move(shared));
   queue->Add("default/web");

@@ -35,6 +35,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
@@ -43,6 +44,8 @@
 #include "test/shared/kill_worker.h"
 #include "test/shared/redis_server.h"
 #include "test/shared/temporary_folder.h"
+#include "workqueue/controller/controller.h"
+#include "workqueue/controller/reconcile.h"
 #include "workqueue/leader_election/election.h"
 #include "workqueue/leader_election/leader_elector.h"
 #include "workqueue/shared/shared_queue.h"
@@ -303,17 +306,17 @@ TEST_F(SqliteEngineTest, AnAddressNamesAFile) {
   EXPECT_EQ(source.Name(), absl::StrCat("the file ", path_));
   SharedQueueOptions<std::string> options;
   options.name = "orders";
-  options.redis.address = absl::StrCat("sqlite:", path_);
+  options.address = absl::StrCat("sqlite:", path_);
   const auto a = *Queue::Create(options);
   const auto b = *Queue::Create(options);
   ASSERT_TRUE(Add(*a, "x").ok());
   EXPECT_EQ(b->Get(), "x");
-  options.redis.address = "sqlite:/nowhere/x.db";
+  options.address = "sqlite:/nowhere/x.db";
   EXPECT_TRUE(absl::IsNotFound(Queue::Create(options).status()));
 
   LeaderElectorOptions election;
   election.name = "orders";
-  election.redis.address = absl::StrCat("sqlite:", path_);
+  election.address = absl::StrCat("sqlite:", path_);
   const auto elector = LeaderElector::Create(std::move(election));
   ASSERT_TRUE(elector.ok()) << elector.status();
   EXPECT_TRUE((*elector)->Start().ok());
@@ -324,17 +327,31 @@ TEST_F(SqliteEngineTest, AnAddressNamesAFile) {
 // A chapter of the guide.
 TEST_F(SqliteEngineTest, TheGuide) {
   const std::string path = path_;
+  absl::Notification reconciled;
+  workqueue::ControllerOptions<std::string> options;
+  options.reconcile = [&](const std::string& key,
+                          const workqueue::ReconcileContext&) {
+    EXPECT_EQ(key, "x");
+    reconciled.Notify();
+    return absl::OkStatus();
+  };
   const auto open = [&]() -> absl::Status {
     workqueue::RegisterSqlite();
     workqueue::SharedQueueOptions<std::string> shared;
     shared.name = "orders";
-    shared.redis.address = "sqlite:" + path;  // sqlite:/var/lib/orders.db
+    shared.address = "sqlite:" + path;  // sqlite:/var/lib/orders.db
     auto queue = workqueue::SharedQueue<std::string>::Create(std::move(shared));
     if (!queue.ok()) return queue.status();
-    return Add(**queue, "x");
+    options.queue = *std::move(queue);
+    return absl::OkStatus();
   };
-  EXPECT_TRUE(open().ok());
-  EXPECT_EQ(NewQueue(*NewEngine())->Get(), "x");
+  ASSERT_TRUE(open().ok());
+  const auto controller =
+      *workqueue::Controller<std::string>::Create(std::move(options));
+  ASSERT_TRUE(controller->Start().ok());
+  EXPECT_TRUE(NewQueue(*NewEngine())->Add("x"));
+  reconciled.WaitForNotification();
+  EXPECT_TRUE(controller->Stop());
 }
 
 TEST_F(SqliteEngineTest, ACallOfAnElectorThatWaitsIsInterrupted) {

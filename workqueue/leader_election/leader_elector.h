@@ -84,7 +84,10 @@ struct LeaderElectorOptions {
   // not be empty, nor contain '{' or '}'. A queue may have the same name.
   std::string name;
 
-  // The server.
+  // Where the election is, as in `SharedQueueOptions`.
+  std::string address;
+
+  // What else a server of Valkey or Redis needs.
   RedisOptions redis;
 
   // The name of this process, which the others see. Empty means the host's
@@ -157,9 +160,9 @@ struct LeaderElectorOptions {
   bool clock_is_the_servers = false;
 
   // What has the election in the place of a server: a `SqliteEngine`, or for
-  // tests a `MemoryEngine`. Then `redis.address` must be left as it is, and
+  // tests a `MemoryEngine`. Then no address may be given, and
   // `clock_is_the_servers` means nothing. Is used by `Create()` only. Null
-  // means a server, or the file that `redis.address` names as "sqlite:PATH".
+  // means what the address names.
   internal::ElectionSource* engine = nullptr;
 };
 
@@ -173,7 +176,7 @@ struct LeaderElectorOptions {
 //
 //     workqueue::LeaderElectorOptions options;
 //     options.name = "pods";
-//     options.redis.address = "redis.example:6379";
+//     options.address = "redis.example:6379";
 //     options.on_started_leading = [&](const workqueue::Leadership& leadership)
 //     {
 //       do {

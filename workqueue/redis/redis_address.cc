@@ -267,7 +267,7 @@ absl::Status CheckOneStore(bool has_engine, const RedisOptions& options) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("engine is given, and redis.address is \"", options.address,
+      absl::StrCat("engine is given, and address is \"", options.address,
                    "\"; only one of them can be"));
 }
 

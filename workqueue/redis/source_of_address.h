@@ -61,11 +61,21 @@ struct SourceOpener {
   }
 };
 
-// Returns the source that the address of `*options` names, and takes the
-// address away. Null if it names a server of Redis, or if a source is `given`.
+// Returns the source that `address` names, or if it is empty that of
+// `*options`. Null if that is a server of Redis, whose address `*options` has
+// then, or if a source is `given`. No error shows an address, because it may
+// have a password.
 template <typename Source>
 absl::StatusOr<std::shared_ptr<Source>> TakeSource(const Source* given,
+                                                   const std::string& address,
                                                    RedisOptions* options) {
+  if (!address.empty()) {
+    if (options->address != RedisOptions().address) {
+      return absl::InvalidArgumentError(
+          "address and redis.address are given; only one of them can be");
+    }
+    options->address = address;
+  }
   if (given != nullptr) return std::shared_ptr<Source>();
   auto source = SourceOpener<SqliteScheme, Source>::Open(options->address);
   if (source.ok() && *source == nullptr) {

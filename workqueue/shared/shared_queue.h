@@ -60,15 +60,16 @@ struct SharedQueueCounts {
 // SharedQueue
 //
 // A queue that several processes share. Its items are in a server of Valkey or
-// Redis. Each process creates a `SharedQueue` of the same name, and uses it as
-// it would use a `RateLimitingQueue`: an item that is added by any process is
-// processed by one of them.
+// Redis, in a PostgreSQL database, or in a file of SQLite: what follows says
+// "server" for all three. Each process creates a `SharedQueue` of the same
+// name, and uses it as it would use a `RateLimitingQueue`: an item that is
+// added by any process is processed by one of them.
 //
 // Example:
 //
 //     workqueue::SharedQueueOptions<std::string> options;
 //     options.name = "pods";
-//     options.redis.address = "redis.example:6379";
+//     options.address = "redis.example:6379";
 //     auto queue = workqueue::SharedQueue<std::string>::Create(options);
 //     if (!queue.ok()) return queue.status();
 //     (*queue)->Add("default/web");

@@ -34,8 +34,14 @@ struct SharedQueueOptionsBase {
   // be empty, nor contain '{' or '}'.
   std::string name;
 
-  // The server, or the cluster. Or a file, by the address "sqlite:PATH"; see
-  // `RegisterSqlite()`.
+  // Where the queue is: a file of SQLite, "sqlite:PATH" (see
+  // `RegisterSqlite()`), a database, "postgres://..." (see
+  // `RegisterPostgres()`), or a server or a cluster of Valkey or Redis, as
+  // `RedisOptions::address` says. If it is empty, `redis.address` has the same
+  // meaning.
+  std::string address;
+
+  // What else a server of Valkey or Redis needs.
   RedisOptions redis;
 
   // The name of this process for those who look: snapshots and the page say
@@ -113,8 +119,8 @@ struct SharedQueueOptionsBase {
 
   // What has the queue in the place of a server: a `SqliteEngine`, or for tests
   // a `MemoryEngine`, for which `clock_is_the_servers` means nothing. Then
-  // `redis.address` must be left as it is. Is used by `Create()` only. Null
-  // means a server, or the file that `redis.address` names.
+  // no address may be given. Is used by `Create()` only. Null means what the
+  // address names.
   internal::EngineSource* engine = nullptr;
 };
 

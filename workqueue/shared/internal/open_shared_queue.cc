@@ -175,7 +175,7 @@ absl::StatusOr<std::unique_ptr<SharedQueueParts>> OpenSharedQueue(
   absl::Status status = Check(options);
   if (!status.ok()) return status;
   // The engines do not need it any more when they are there.
-  auto source = TakeSource(options.engine, &options.redis);
+  auto source = TakeSource(options.engine, options.address, &options.redis);
   if (!source.ok()) return source.status();
   if (*source != nullptr) options.engine = source->get();
   auto redis = PlainRedisOptions(std::move(options.redis));

@@ -31,7 +31,7 @@ namespace workqueue {
 //     workqueue::RegisterPostgres();
 //     workqueue::SharedQueueOptions<std::string> options;
 //     options.name = "orders";
-//     options.redis.address = "postgres://shop@db.example.com/shop";
+//     options.address = "postgres://shop@db.example.com/shop";
 //     auto queue = workqueue::SharedQueue<std::string>::Create(options);
 void RegisterPostgres();
 

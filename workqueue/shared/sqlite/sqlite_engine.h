@@ -25,7 +25,7 @@ namespace workqueue {
 //     workqueue::RegisterSqlite();
 //     workqueue::SharedQueueOptions<std::string> options;
 //     options.name = "orders";
-//     options.redis.address = "sqlite:/var/lib/orders.db";
+//     options.address = "sqlite:/var/lib/orders.db";
 //     auto queue = workqueue::SharedQueue<std::string>::Create(options);
 void RegisterSqlite();
 
