@@ -68,7 +68,10 @@ class Random {
 // for all strategies of chance.
 class ByChance : public internal::Strategy {
  public:
-  explicit ByChance(uint64_t seed) : random_(seed) {
+  explicit ByChance(uint64_t seed) : random_(seed), rare_(~seed) {
+    static constexpr int kRarely[] = {4, 32, 256, 1000000};
+    rarely_ = kRarely[rare_.Below(4)];
+    drains_ = 2 << (2 * rare_.Below(3));
     static constexpr int kOneIn[] = {8, 64, 1000000};
     wake_ups_ = kOneIn[random_.Below(3)];
     time_ = kOneIn[random_.Below(3)];
@@ -83,6 +86,12 @@ class ByChance : public internal::Strategy {
     }
     if (kind == ChoiceKind::kData || kind == ChoiceKind::kWaiter) {
       return random_.Below(count);
+    }
+    if (kind != ChoiceKind::kThread && kind != ChoiceKind::kYield) {
+      const int one_in = kind == ChoiceKind::kBuffer  ? 2
+                         : kind == ChoiceKind::kDrain ? drains_
+                                                      : rarely_;
+      return rare_.OneIn(one_in) ? 1 + rare_.Below(count - 1) : 0;
     }
     if (threads[count - 1] == -1) {
       if (times_ > 0 && random_.OneIn(time_)) {
@@ -100,6 +109,10 @@ class ByChance : public internal::Strategy {
   Random random_;
 
  private:
+  // Of what is new or rare, so that it changes no other choice of a seed.
+  Random rare_;
+  int rarely_;
+  int drains_;
   int wake_ups_;
   int time_;
   int times_;  // left
@@ -358,8 +371,9 @@ class Explorer {
     Choices choices = Recorded();
     result.hash = HashOf(choices);
     result.time = absl::Now() - start;
-    if (good) return result;
+    if (good && trace.empty() && !options_.report_steps) return result;
     result.report = output;
+    if (good) return result;
     result.trace = ToTrace(choices);
     if (trace.empty()) {
       if (options_.shrink) choices = Shrink(std::move(choices));
@@ -395,6 +409,7 @@ class Explorer {
     SchedulerOptions result;
     result.max_steps = options_.max_steps;
     result.spurious_wake_ups = options_.spurious_wake_ups;
+    result.store_buffers = options_.store_buffers;
     result.time_passes = options_.time_passes;
     if (options_.strategy == Strategy::kExhaustive) {
       result.spurious_wake_ups = result.time_passes = false;
@@ -415,11 +430,11 @@ class Explorer {
       record_->seed = options_.seed + i;
       if (options_.strategy != Strategy::kExhaustive) {
         RunOne(scheduler, NewStrategy(options_, options_.seed + i).get(),
-               verbose_seed_ == options_.seed + i);
+               options_.report_steps || verbose_seed_ == options_.seed + i);
         continue;
       }
       GivenStrategy strategy(std::move(chosen), options_.preemptions);
-      RunOne(scheduler, &strategy, false);
+      RunOne(scheduler, &strategy, options_.report_steps);
       if (!strategy.Next(&chosen)) {
         record_->complete = true;
         break;
@@ -581,6 +596,7 @@ int Choose(int count) {
 }
 
 void Fail(absl::string_view reason) {
+  const MemoryMayRunOut spared(false);
   TheScheduler()->Fail(std::string(reason));
 }
 
@@ -603,7 +619,19 @@ void Sleep(absl::Duration duration) {
 
 absl::Duration Now() { return absl::Nanoseconds(TheScheduler()->now()); }
 
+MemoryMayRunOut::MemoryMayRunOut(bool may)
+    : before_(std::exchange(internal::memory_may_run_out, may)) {}
+
+MemoryMayRunOut::~MemoryMayRunOut() { internal::memory_may_run_out = before_; }
+
+bool MemoryRunsOut() {
+  Scheduler* const scheduler = Scheduler::Current();
+  return internal::memory_may_run_out && scheduler != nullptr &&
+         scheduler->MemoryRunsOut();
+}
+
 void Log(absl::string_view text) {
+  const MemoryMayRunOut spared(false);
   TheScheduler()->Log(std::string(text).c_str());
 }
 

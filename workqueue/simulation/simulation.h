@@ -55,8 +55,8 @@ enum class Strategy {
   kPct,
   // Each schedule with at most `preemptions` of threads that could go on (as
   // CHESS does, by M. Musuvathi and S. Qadeer, 2007), and each choice of the
-  // scenario. No thread wakes for no reason, and time passes only when no
-  // thread can go on.
+  // scenario, of memory and of store buffers. Nothing wakes or fails for no
+  // reason, and time passes only when no thread can go on.
   kExhaustive,
 };
 
@@ -72,14 +72,31 @@ struct Options {
   // A schedule with more steps is a failure: perhaps its threads spin.
   uint64_t max_steps = 100000;
   // Whether condition variables wake threads for no reason, and a
-  // `compare_exchange_weak()` fails so.
+  // `compare_exchange_weak()` or a `TryLock()` fails so.
   bool spurious_wake_ups = true;
+  // Whether other threads see a store later, if its memory order is not
+  // `memory_order_seq_cst`. What the thread stores or changes in that order,
+  // its locks, its waits and its end make its earlier stores visible, and
+  // release stores come after those before them. So the stores of relaxed order
+  // overtake each other, and loads overtake all of these stores, as in the
+  // store buffer of a processor.
+  //
+  // Without this, all atomic variables are sequentially consistent, whatever
+  // the order. In any case no load is early: it sees what is visible. A
+  // read-modify-write operation and a lock are fences. There is no
+  // `std::atomic_thread_fence()`, and a race on a variable that is not atomic
+  // is not seen. ThreadSanitizer finds such races. What else the memory model
+  // allows, Relacy finds, for the code that has weaker orders: see
+  // `test/memory_model`.
+  bool store_buffers = false;
   // Whether time may pass while threads can go on. Otherwise it passes only
   // when none can, so each deadline is exact.
   bool time_passes = true;
   // Whether to look for a simpler schedule that fails, for up to 20 s.
   bool shrink = true;
-  // Runs this schedule only, and prints its steps: a `Result::trace`. If it is
+  // Whether `Result::report` has the steps of all schedules.
+  bool report_steps = false;
+  // Runs this schedule only, and reports its steps: a `Result::trace`. If it is
   // empty, the environment variable WORKQUEUE_SIMULATION_TRACE counts, and then
   // WORKQUEUE_SIMULATION_SEED.
   std::string trace;
@@ -89,7 +106,7 @@ struct Result {
   bool failed = false;
   uint64_t seed = 0;       // of the first schedule that fails
   std::string trace;       // the shortest one found that fails
-  std::string report;      // what happens then
+  std::string report;      // what happens then, or the steps
   uint64_t schedules = 0;  // that have been run
   uint64_t steps = 0;
   uint64_t switches = 0;  // of threads
@@ -125,6 +142,32 @@ int Choose(int count);
 inline void Check(bool holds, absl::string_view reason) {
   if (!holds) Fail(reason);
 }
+
+// While an object of this class exists, memory may run out for its thread, if
+// the program has an `operator new` that asks `MemoryRunsOut()`:
+//
+//     void* operator new(size_t size) {
+//       if (workqueue::simulation::MemoryRunsOut()) throw std::bad_alloc();
+//       ...
+//     }
+//
+// With the argument false, memory does not run out within another such object:
+// for a part that must not fail.
+class MemoryMayRunOut {
+ public:
+  explicit MemoryMayRunOut(bool may = true);
+  ~MemoryMayRunOut();
+
+  MemoryMayRunOut(const MemoryMayRunOut&) = delete;
+  MemoryMayRunOut& operator=(const MemoryMayRunOut&) = delete;
+
+ private:
+  const bool before_;
+};
+
+// Returns whether there is no memory, which the seed chooses, and rarely so.
+// May be called by any thread.
+bool MemoryRunsOut();
 
 // Blocks until no other thread can go on before time passes. So whoever waits
 // for something that is there has lost a wake-up. Time does not pass meanwhile.
