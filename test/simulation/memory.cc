@@ -18,10 +18,13 @@ void* Checked(void* memory) {
 
 }  // namespace
 
-// The forms that the standard library makes the others of.
+// The forms that the standard library, or AddressSanitizer, makes the others
+// of.
+void* operator new(size_t size, const std::nothrow_t&) noexcept {
+  return workqueue::simulation::MemoryRunsOut() ? nullptr : malloc(size);
+}
 void* operator new(size_t size) {
-  return Checked(workqueue::simulation::MemoryRunsOut() ? nullptr
-                                                        : malloc(size));
+  return Checked(operator new(size, std::nothrow));
 }
 void* operator new(size_t size, std::align_val_t alignment) {
   void* memory = nullptr;

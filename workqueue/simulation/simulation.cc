@@ -34,6 +34,10 @@
 #include "absl/time/time.h"
 #include "workqueue/simulation/internal/scheduler.h"
 
+#ifdef ABSL_HAVE_ADDRESS_SANITIZER
+#include <sanitizer/common_interface_defs.h>
+#endif
+
 namespace workqueue::simulation {
 namespace {
 
@@ -303,14 +307,19 @@ uint64_t HashOf(const Choices& choices) {
   return hash;
 }
 
-// Reports a signal that ends the process, and lets it end so.
-void OnSignal(int number) {
-  signal(number, SIG_DFL);
+// Reports that the process ends.
+void ReportEnd(const char* reason) {
   if (Scheduler* const scheduler = Scheduler::Current()) {
     // What cannot be reported, because memory is corrupt, hangs or crashes.
     alarm(5);
-    scheduler->ReportSignal(strsignal(number));
+    scheduler->ReportEnd(reason);
   }
+}
+
+// Reports a signal that ends the process, and lets it end so.
+void OnSignal(int number) {
+  signal(number, SIG_DFL);
+  ReportEnd(strsignal(number));
   raise(number);
 }
 
@@ -462,7 +471,10 @@ class Explorer {
     if (child == 0) {
       dup2(fds[1], STDERR_FILENO);
       close(fds[1]);
-#ifndef ABSL_HAVE_ADDRESS_SANITIZER  // It reports signals.
+#ifdef ABSL_HAVE_ADDRESS_SANITIZER  // It takes other signals.
+      __sanitizer_set_death_callback([] { ReportEnd("see above"); });
+      signal(SIGABRT, OnSignal);
+#else
       for (int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) {
         signal(number, OnSignal);
       }

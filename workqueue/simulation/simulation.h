@@ -47,8 +47,7 @@ enum class Strategy {
   // Each thread has a priority, by chance, and the one with the highest goes
   // on. At `depth` - 1 steps, chosen by chance, the thread that runs gets the
   // lowest. A mistake that `depth` steps in a certain order reveal is found
-  // with
-  // a probability of at least 1 / (n * k^(depth - 1)), for n threads and k
+  // with a probability of at least 1 / (n * k^(depth - 1)), for n threads and k
   // steps. (PCT, by S. Burckhardt, P. Kothari, M. Musuvathi and S. Nagarakatte,
   // "A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs",
   // 2010.) It holds for the seeds whose k is large enough: the seed chooses it.
@@ -74,20 +73,20 @@ struct Options {
   // Whether condition variables wake threads for no reason, and a
   // `compare_exchange_weak()` or a `TryLock()` fails so.
   bool spurious_wake_ups = true;
-  // Whether other threads see a store later, if its memory order is not
-  // `memory_order_seq_cst`. What the thread stores or changes in that order,
-  // its locks, its waits and its end make its earlier stores visible, and
-  // release stores come after those before them. So the stores of relaxed order
-  // overtake each other, and loads overtake all of these stores, as in the
-  // store buffer of a processor.
+  // Whether other threads may see a store late if its memory order is weaker
+  // than `memory_order_seq_cst`. They see it at the latest when its thread
+  // stores in that order, changes an atomic variable, takes or releases a lock,
+  // waits, starts a thread or ends. They see a release store after those before
+  // it. So loads overtake these stores, and relaxed stores overtake each other,
+  // as in the store buffer of a processor. Without this option, all operations
+  // are sequentially consistent, whatever the order.
   //
-  // Without this, all atomic variables are sequentially consistent, whatever
-  // the order. In any case no load is early: it sees what is visible. A
-  // read-modify-write operation and a lock are fences. There is no
-  // `std::atomic_thread_fence()`, and a race on a variable that is not atomic
-  // is not seen. ThreadSanitizer finds such races. What else the memory model
-  // allows, Relacy finds, for the code that has weaker orders: see
-  // `test/memory_model`.
+  // This is not all of the memory model. No load reads an old value once others
+  // see a newer one, all threads see the stores in one order, operations that
+  // read and write are fences, there is no `std::atomic_thread_fence()`, and a
+  // race on a variable that is not atomic is not seen. ThreadSanitizer finds
+  // such races. Relacy shows the rest: `test/memory_model` runs the code of
+  // this library that has weaker orders.
   bool store_buffers = false;
   // Whether time may pass while threads can go on. Otherwise it passes only
   // when none can, so each deadline is exact.

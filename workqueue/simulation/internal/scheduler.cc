@@ -436,12 +436,12 @@ std::string Scheduler::Describe(const SimThread& thread) const {
   return absl::StrCat("thread ", thread.id_, " (", name, ")");
 }
 
-void Scheduler::ReportSignal(const char* name) {
+void Scheduler::ReportEnd(const char* reason) {
   memory_may_run_out = false;
   std::vector<void*>& stack = running_->stack_;
   stack.resize(64);
   stack.resize(absl::GetStackTrace(stack.data(), 64, 1));
-  Report(absl::StrCat("the signal ", name));
+  Report(absl::StrCat("the process ends: ", reason));
 }
 
 void Scheduler::Fail(const std::string& reason) {

@@ -160,8 +160,8 @@ class Scheduler {
   // Reports a failure, and ends the process.
   [[noreturn]] void Fail(const std::string& reason);
 
-  // The thread that runs has received a signal: reports where.
-  void ReportSignal(const char* name);
+  // The process ends where the thread is that runs: reports that.
+  void ReportEnd(const char* reason);
 
   // There are no points until as many calls of `EndNoPoints()`.
   void BeginNoPoints() { ++no_points_; }
