@@ -162,7 +162,9 @@ class DelayingQueue final
 
   absl::StatusOr<bool> ShutDownAndDrain(
       std::optional<absl::Duration> drain) override {
-    StopWaiting();
+    // Whoever sees that a drain has begun can end it by a shutdown. So nothing
+    // shows before it has begun below. This object may be gone afterwards.
+    if (!drain.has_value()) StopWaiting();
     return Base::ShutDownAndDrain(drain);
   }
   void Close() override {
@@ -260,6 +262,9 @@ class DelayingQueue final
             &MetricsProvider::NewWaitingItemsMetric, layers.options.log_sink,
             loop_, [this] { return NumWaiting(); })) {
     loop_->Add(this);
+    if (own_queue_ != nullptr) {
+      own_queue_->on_shut_down_ = [this] { loop_->Wake(this); };
+    }
   }
 
   // Takes in no more items, and drops the items that wait.

@@ -5,6 +5,7 @@
 #define WORKQUEUE_QUEUE_H_
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -146,6 +147,10 @@ class Queue
     return absl::OkStatus();
   }
 
+  void OnShutDown() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
+    if (on_shut_down_ != nullptr) on_shut_down_();
+  }
+
   // Calls `f(add)` with the lock held, and returns what it returns. `add(item)`
   // adds `item`, and returns a status. Throws only what `f` throws.
   template <typename F>
@@ -157,6 +162,9 @@ class Queue
       return absl::OkStatus();
     });
   }
+
+  // Of the layer above, which sets it before it uses the queue. May be null.
+  std::function<void()> on_shut_down_;
 };
 
 // Instantiated in string_queues.cc.

@@ -1,18 +1,20 @@
 // Scheduler (workqueue/timer/scheduler.cc): threads that schedule a periodic
-// task and a task that runs once, the workers, a thread that cancels a task and
-// waits, the drain and the destructor.
+// task and a task that runs once, the workers, threads that cancel a task and
+// wait, the drain and the destructor.
 //
 // Checked with:
 //   -DWORKERS=2 -DLAST=3                          | holds
 //   -DWORKERS=2 -DCANCELLERS=1                    | holds, and workers_end
 //   -DWORKERS=2 -DDRAINERS=1                      | holds, and workers_end
-//   -DWORKERS=2 -DCANCELLERS=1 -DDRAINERS=1       | holds
+//   -DWORKERS=2 -DCANCELLERS=1 -DDRAINERS=1       | holds | slow
+//   -DWORKERS=1 -DCANCELLERS=2                    | holds, and workers_end
 //   -DBROKEN_WORKER_KEEPS_LEAD                    | assertion
 //   -DBROKEN_LEADER_SLEEPS_ON                     | assertion
 //   -DBROKEN_FOLLOWERS_SLEEP_ON                   | invalid end state
 //   -DBROKEN_UNPARK_FORGETS                       | invalid end state
 //   -DBROKEN_CANCEL_DOES_NOT_WAIT -DCANCELLERS=1  | assertion .*held
 //   -DBROKEN_GONE_BEFORE_DESTROYED -DCANCELLERS=1 | assertion .*held
+//   -DBROKEN_GONE_BEFORE_CANCELLED -DCANCELLERS=2 | assertion .*held
 //   -DBROKEN_DRAIN_FORGETS_DUE -DDRAINERS=1       | assertion .*to_drain
 //   -DBROKEN_CANCELLED_RUNS_ON -DCANCELLERS=1     | assertion .*cancelled
 
@@ -34,17 +36,18 @@
 #include "leader_followers.pml"
 
 #define TASKS 2
+#define ANOTHER (NOBODY + 1)
 #define NONE TASKS
 
 // Guarded by mu_. A critical section is an atomic block. One that reads the
 // clock is two blocks, and `locked` is true in between.
 bool locked;
 bool is_there[TASKS];
-byte due_at[TASKS];  // when it is in waiting_; NEVER while it runs
+byte due_at[TASKS];  // NEVER while it runs, and when it is withdrawn
 byte counted_from[TASKS];  // Task::due_at of a running task
 byte period[TASKS];  // 0 if there is no further run
 bool has_function[TASKS];
-byte runner[TASKS] = NOBODY;
+byte user[TASKS] = NOBODY;  // a worker, or ANOTHER
 bool shutting_down;
 bool dropped_due;
 
@@ -114,16 +117,27 @@ proctype Schedule(byte self) {
   }
 }
 
-// CancelTask() of a task that exists.
+// CancelTask() of a task that is in use.
 inline CancelTask(t) {
   cancelled[t] = true;
-  if
-  :: runner[t] != NOBODY ->
 #ifndef BROKEN_CANCELLED_RUNS_ON
-    period[t] = 0
+  period[t] = 0
 #endif
-  :: else -> Remove(t); has_function[t] = false; to_drain[t] = false
-  fi
+}
+
+// Withdraw()
+inline Withdraw(t) {
+  user[t] = ANOTHER;
+  due_at[t] = NEVER;
+  period[t] = 0;
+  has_function[t] = false;
+  to_drain[t] = false
+}
+
+// The end of Destroy()
+inline RemoveWithdrawn(t) {
+  user[t] = NOBODY;
+  Remove(t)
 }
 
 // CancelAndWait()
@@ -136,38 +150,49 @@ proctype Canceller() {
   atomic {
     !locked ->
     if
-    :: !is_there[t] -> goto end
+    :: !is_there[t] -> assert(!held[t]); goto end
     :: else
     fi;
     if
-    :: runner[t] == NOBODY -> CancelTask(t); held[t] = false
+    :: user[t] == NOBODY ->
+      cancelled[t] = true;
+      Withdraw(t);
+#ifdef BROKEN_GONE_BEFORE_CANCELLED
+      RemoveWithdrawn(t);
+#endif
+      goto destroy
     :: else -> CancelTask(t)
     fi;
 #ifndef BROKEN_CANCEL_DOES_NOT_WAIT
     !is_there[t] && !locked;  // AwaitWithDeadline()
 #endif
     assert(runs[t] == 0);
-    assert(!held[t])
+    assert(!held[t]);
+    goto end
   }
+destroy:
+  held[t] = false;
+#ifndef BROKEN_GONE_BEFORE_CANCELLED
+  atomic { !locked -> RemoveWithdrawn(t) }
+#endif
 end:
   t = 0
 }
 
-// StopScheduling(), which reads the clock with the lock.
-inline StopScheduling(drop_due, at, t) {
+// StopScheduling(), which reads the clock with the lock. `withdrawn` is a bit
+// for each task.
+inline StopScheduling(drop_due, at, t, withdrawn) {
   atomic { !locked -> locked = true; at = now }
   atomic {
     shutting_down = true;
     for (t : 0 .. TASKS - 1) {
       period[t] = 0;
       if
-      :: is_there[t] && runner[t] == NOBODY && (drop_due || due_at[t] > at) ->
+      :: is_there[t] && user[t] == NOBODY && (drop_due || due_at[t] > at) ->
         dropped_due = dropped_due || due_at[t] <= at;
-        to_drain[t] = false;
-        Remove(t);
-        has_function[t] = false;
-        held[t] = false
-      :: is_there[t] && runner[t] == NOBODY && !drop_due && due_at[t] <= at ->
+        Withdraw(t);
+        withdrawn = withdrawn | (1 << t)
+      :: is_there[t] && user[t] == NOBODY && !drop_due && due_at[t] <= at ->
         to_drain[t] = true
       :: else
       fi
@@ -177,19 +202,38 @@ inline StopScheduling(drop_due, at, t) {
     WakeAll(t);
     locked = false
   }
+  d_step {
+    for (t : 0 .. TASKS - 1) {
+      if
+      :: withdrawn & (1 << t) -> held[t] = false
+      :: else
+      fi
+    }
+  }
+  atomic {
+    !locked;
+    for (t : 0 .. TASKS - 1) {
+      if
+      :: withdrawn & (1 << t) -> RemoveWithdrawn(t)
+      :: else
+      fi
+    }
+    withdrawn = 0;
+    t = 0
+  }
 }
 
 // ShutDownWithDrain()
 proctype Drainer() {
-  byte at, t;
+  byte at, t, withdrawn;
   if
   :: true -> goto end  // or no call at all
   :: true
   fi;
-  StopScheduling(false, at, t);
+  StopScheduling(false, at, t, withdrawn);
   atomic {
 #ifdef BROKEN_DRAIN_FORGETS_DUE
-    !locked && runner[0] == NOBODY && runner[1] == NOBODY;
+    !locked && user[0] == NOBODY && user[1] == NOBODY;
 #else
     !locked && none_is_there;
 #endif
@@ -236,7 +280,7 @@ proctype Worker(byte self) {
       // EndRun()
       if
       :: task != NONE ->
-        runner[task] = NOBODY;
+        user[task] = NOBODY;
         if
 #ifdef BROKEN_GONE_BEFORE_DESTROYED
         :: period[task] != 0 ->
@@ -258,7 +302,7 @@ proctype Worker(byte self) {
       if
       :: task != NONE ->
         assert(!cancelled[task]);
-        runner[task] = self;
+        user[task] = self;
         counted_from[task] = at;
         due_at[task] = NEVER
       :: task == NONE && shutting_down -> at = 0; locked = false; break
@@ -287,12 +331,12 @@ next:
 ltl workers_end { <> (workers == 0) }
 
 init {
-  byte n, at, t;
+  byte n, at, t, withdrawn;
   atomic {
     for (n : 0 .. WORKERS - 1) { run Worker(n) }
     for (n : 0 .. TASKS - 1) { run Schedule(n) }
 #if CANCELLERS
-    run Canceller();
+    for (n : 1 .. CANCELLERS) { run Canceller() }
 #endif
 #if DRAINERS
     run Drainer()
@@ -300,6 +344,6 @@ init {
   }
   at_rest_for_good;
   // ~Scheduler()
-  StopScheduling(true, at, t);
+  StopScheduling(true, at, t, withdrawn);
   workers == 0
 }

@@ -158,6 +158,7 @@ byte client[2];
 bool listening[2];
 byte received[2];
 byte pushes[2];
+byte told_pushed[2];  // pushed_
 byte in_hand[2];
 bool shut_down[2];
 byte look_at[2];
@@ -322,10 +323,11 @@ inline EndRequest(me) {
 #define Surplus(c) minus(in_hand[c], Waiters(c) + taking[c])
 #endif
 #define Disagrees(c) (listening[c] && Wanted(c) != Expected(c))
+#define Differs(c) (listening[c] && (Wanted(c) > Expected(c) || (Wanted(c) < Expected(c) && pushes[c] > told_pushed[c])))
 #ifdef BROKEN_CLOSED_HOLDS_BACK
-#define MustTell(c) (Surplus(c) > 0 || Disagrees(c))
+#define MustTell(c) (Surplus(c) > 0 || Differs(c))
 #else
-#define MustTell(c) (Surplus(c) > 0 || (Closed(c) && HoldsBack(c)) || Disagrees(c))
+#define MustTell(c) (Surplus(c) > 0 || (Closed(c) && HoldsBack(c)) || Differs(c))
 #endif
 #ifdef BROKEN_ENDS_WHILE_HELD_BACK
 #define Ended(c, w) (Closed(c) || has_ended[w])
@@ -528,7 +530,9 @@ not_applied:
                   wants == Wanted(c) && has_received == received[c] &&
                   empty(messages[c]);
       if
-      :: name == client[c] -> pushes[c] = new_pushes
+      :: name == client[c] ->
+        pushes[c] = new_pushes;
+        told_pushed[c] = has_pushed
       :: else
       fi;
       if
@@ -607,6 +611,7 @@ end:
     atomic {
       client[c] = 2;
       received[c] = 0;
+      told_pushed[c] = 0;
       pushes[c] = 0;
       listening[c] = true;
 #ifndef BROKEN_NEW_CLIENT_DOES_NOT_ASK

@@ -384,6 +384,20 @@ TEST_F(SharedQueueCoreTest, AWorkerWhoseTimeIsOverTakesAPushThatComes) {
   EXPECT_EQ(items->front()->item, "x");
 }
 
+// The listener is busy, with a callback perhaps.
+TEST_F(SharedQueueCoreTest, TheEngineHearsOnceThatNobodyWaitsForAPush) {
+  const AcquireId id = core_->AcquireAsync(&slow_executor_, first_.Callback());
+  AwaitWaiting(1);
+  engine_->Push();
+  const size_t before = engine_->requests();
+  EXPECT_TRUE(core_->CancelAcquire(id));
+  EXPECT_TRUE(engine_->AwaitRequest(before, 0));
+  clock_.AwaitWaiters(1);  // the loop
+  EXPECT_EQ(engine_->requests(), before + 1);
+  engine_->Deliver("x");
+  EXPECT_EQ(engine_->AwaitGivenBack(), 1);
+}
+
 // Its caller would ask again at once.
 TEST_F(SharedQueueCoreTest, AWorkerWhoseRequestIsRefusedPauses) {
   engine_->SetRefuses(true);

@@ -8,20 +8,28 @@
 // callbacks of each come in their order. When the faults are over, somebody
 // leads in the end, and after a release at once.
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <iterator>
 #include <list>
+#include <map>
 #include <memory>
 #include <set>
 #include <stdexcept>
 #include <string>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "test/simulation/any_executor.h"
 #include "test/simulation/scenario.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/controller/async_reconcile.h"
+#include "workqueue/controller/controller.h"
+#include "workqueue/controller/reconcile.h"
+#include "workqueue/leader_election/leader_election_source.h"
 #include "workqueue/leader_election/leader_elector.h"
 #include "workqueue/shared/testing/memory_engine.h"
 
@@ -279,6 +287,210 @@ class ElectionLife {
   Process* leader_ = nullptr;
 };
 
+// Processes whose controllers reconcile while their electors lead. At each
+// rest, one process at most reconciles and does not know of the loss of its
+// term, and a leader reconciles what is queued.
+class StandbyLife {
+ public:
+  void Live() {
+    for (int i = 0; i < 2; ++i) Make();
+    {
+      Threads others;
+      for (Process& it : processes_) {
+        others.Start([&it] {
+          Check(it.elector->Start().ok() && it.controller->Start().ok(),
+                "it does not start");
+        });
+      }
+    }
+    for (int n = Choose(6); n > 0; --n) {
+      switch (Choose(3)) {
+        case 0:
+          Add();
+          break;
+        case 1:
+          simulation::Sleep(absl::Seconds(1 + 9 * Choose(2)));
+          break;
+        default:
+          Break();
+          break;
+      }
+      AtRest([this] { CheckRest(); });
+    }
+    engine_.SetFaults({});
+    Add();
+    for (Process& it : processes_) {
+      AwaitDone();
+      it.controller->Stop();
+      Check(it.running == 0, "a reconciliation goes on after the stop");
+      it.elector->Stop();
+      it.stopped = true;
+    }
+    completers_.Join();
+    processes_.clear();
+  }
+
+ private:
+  struct Process {
+    std::unique_ptr<LeaderElector> elector;
+    std::unique_ptr<Controller<std::string>> controller;
+    size_t workers = 1;
+    size_t running = 0;
+    int64_t token = 0;   // of the last reconciliation
+    int64_t begun = -1;  // the event of its begin
+    int64_t added = -1;  // the event of the last add
+    bool stopped = false;
+  };
+  // A reconciliation.
+  struct Run {
+    Process* process;
+    std::function<bool()> lost;
+    bool tells = false;  // It must be told when it is lost.
+    bool told = false;
+  };
+
+  void Make() {
+    Process& it = processes_.emplace_back();
+    LeaderElectorOptions election;
+    election.name = "e";
+    election.identity = absl::StrCat("e", processes_.size() - 1);
+    election.engine = &engine_;
+    auto elector = LeaderElector::Create(std::move(election));
+    Check(elector.ok(), elector.status().message());
+    it.elector = *std::move(elector);
+    ControllerOptions<std::string> options;
+    options.workers = it.workers = 1 + Choose(2);
+    options.sources.push_back(
+        MakeLeaderElectionSource<std::string>(*it.elector));
+    if (OneIn(2)) {
+      options.max_in_flight = it.workers;
+      options.reconcile_async = [this, &it](
+                                    const std::string& /*key*/,
+                                    const AsyncReconcileContext& context,
+                                    const ReconcileCompletion& done) {
+        const auto run = std::make_shared<Run>();
+        run->process = &it;
+        run->lost = [context] { return context.Lost(); };
+        run->tells = true;
+        context.OnCancel([run] { run->told = true; });
+        completers_.Start([this, run, token = context.token(), done] {
+          Reconcile(*run, token);
+          done(absl::OkStatus());
+        });
+      };
+    } else {
+      options.reconcile = [this, &it](const std::string& /*key*/,
+                                      const ReconcileContext& context) {
+        Run run;
+        run.process = &it;
+        run.lost = [&context] { return context.Lost(); };
+        Reconcile(run, context.token);
+        return absl::OkStatus();
+      };
+    }
+    auto controller = Controller<std::string>::Create(std::move(options));
+    Check(controller.ok(), controller.status().message());
+    it.controller = *std::move(controller);
+  }
+
+  void Reconcile(Run& run, int64_t token) {
+    Process& it = *run.process;
+    Check(token > 0, "a reconciliation has no token");
+    Check(token >= it.token, "a reconciliation has an earlier term");
+    Check(leaders_.try_emplace(token, &it).first->second == &it,
+          "two processes have a term");
+    it.token = token;
+    it.begun = simulation::NextEvent();
+    ++it.running;
+    const auto place = runs_.insert(runs_.end(), &run);
+    for (int n = Choose(2) * Choose(12); n > 0; --n) {
+      simulation::Sleep(absl::Seconds(2));
+    }
+    runs_.erase(place);
+    --it.running;
+  }
+
+  void Add() {
+    for (Process& it : processes_) {
+      if (it.stopped) continue;
+      it.added = simulation::NextEvent();
+      it.controller->queue().Add(OneIn(2) ? "b" : "a");
+    }
+  }
+
+  void Break() {
+    MemoryEngine::Faults faults;
+    switch (Choose(4)) {
+      case 0:
+        faults.away = true;
+        break;
+      case 1:
+        faults.loses_answers = true;
+        break;
+      case 2:
+        slow_ = true;
+        faults.request_delay = faults.answer_delay =
+            absl::Seconds(1 + 6 * Choose(2));
+        break;
+      default:
+        engine_.Restart();
+        break;
+    }
+    engine_.SetFaults(faults, OneIn(3) ? "" : absl::StrCat("e", Choose(2)));
+    for (int n = 1 + 8 * Choose(3); n > 0; --n) {
+      simulation::Sleep(absl::Seconds(1));
+      AtRest([this] { CheckRest(); });
+    }
+    if (OneIn(2)) engine_.SetFaults({});
+  }
+
+  void CheckRest() {
+    const Process* active = nullptr;
+    for (Run* run : runs_) {
+      if (run->lost()) {
+        // This engine does not end a slow request at its deadline.
+        Check(run->told || !run->tells || slow_,
+              "nobody is told of a lost term");
+        continue;
+      }
+      Check(active == nullptr || active == run->process,
+            "two processes reconcile");
+      active = run->process;
+    }
+    for (const Process& it : processes_) {
+      if (it.stopped || !it.elector->IsLeader()) continue;
+      Check(active == nullptr || active == &it, "another process reconciles");
+      Check(it.controller->queue().Len() == 0 || it.running >= it.workers,
+            "a worker waits although its process leads");
+    }
+  }
+
+  // Somebody leads, and has reconciled what was added.
+  void AwaitDone() {
+    for (int tries = 60;; simulation::Sleep(absl::Seconds(2))) {
+      bool done = false;
+      AtRest([&] {
+        CheckRest();
+        for (const Process& it : processes_) {
+          done |= !it.stopped && it.elector->IsLeader() && it.begun > it.added;
+        }
+      });
+      if (done) break;
+      Check(--tries > 0, "nobody reconciles");
+    }
+  }
+
+  MemoryEngine engine_{nullptr};
+  std::list<Process> processes_;
+  std::list<Run*> runs_;
+  std::map<int64_t, Process*> leaders_;  // by the token
+  bool slow_ = false;                    // Requests are, or were.
+  Threads completers_;
+};
+
+const AddScenario standby("standby_election",
+                          "Controllers that reconcile while they lead",
+                          [] { StandbyLife().Live(); });
 const AddScenario election("election", "LeaderElectors that start and stop",
                            [] { ElectionLife(false).Live(); });
 const AddScenario faulty("faulty_election",

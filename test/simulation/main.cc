@@ -122,7 +122,7 @@ int Main(int argc, char** argv) {
     ++found;
     options.time_passes = time_passes.value_or(!it.exact_time);
     // A shared queue asks its engine again and again while it is away.
-    options.max_steps = it.exact_time ? 500000 : 100000;
+    options.max_steps = 500000;
     const simulation::Result result = simulation::Explore(options, it.run);
     const double seconds = absl::ToDoubleSeconds(result.time);
     printf(

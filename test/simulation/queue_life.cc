@@ -533,11 +533,7 @@ void QueueLife::End() {
 void QueueLife::EndDrain() {
   Threads others;
   others.Start([this] { EndOnce(4); });
-  if (!options_.is_layered) {
-    while (!queue_->ShuttingDown()) sync::Yield();
-  } else {
-    simulation::AwaitIdle();
-  }
+  while (!queue_->ShuttingDown()) sync::Yield();
   ShutDown();
   AtRest([this] { Check(drains_ == 0, "a shutdown does not end a drain"); });
 }

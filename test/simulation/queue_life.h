@@ -46,7 +46,6 @@ class QueueLife {
     bool delays = false;
     bool rate_limits = false;
     bool priorities = false;
-    bool is_layered = false;  // on another queue, which is shut down later
     bool holds_back = false;  // The ordering may hold items back.
   };
 

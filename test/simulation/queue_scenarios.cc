@@ -56,7 +56,6 @@ const AddScenario held_back(
 const AddScenario delaying("delaying_queue", "the same of a DelayingQueue", [] {
   QueueLife::Options options;
   options.make = [] { return std::make_unique<DelayingQueue<Key>>(); };
-  options.is_layered = true;
   options.delays = true;
   QueueLife(std::move(options)).Live();
 });
@@ -65,7 +64,6 @@ const AddScenario limiting(
     "rate_limiting_queue", "the same of a RateLimitingQueue", [] {
       QueueLife::Options options;
       options.make = [] { return std::make_unique<RateLimitingQueue<Key>>(); };
-      options.is_layered = true;
       options.delays = options.rate_limits = true;
       QueueLife(std::move(options)).Live();
     });

@@ -27,11 +27,14 @@
 #include "test/shared/queue_history.h"
 #include "test/simulation/any_executor.h"
 #include "test/simulation/scenario.h"
+#include "workqueue/clock/fake_clock.h"
+#include "workqueue/executor.h"
 #include "workqueue/lease.h"
 #include "workqueue/lease_batch.h"
 #include "workqueue/shared/shared_queue.h"
 #include "workqueue/shared/testing/memory_engine.h"
 #include "workqueue/snapshot.h"
+#include "workqueue/testing/manual_executor.h"
 
 namespace workqueue {
 namespace {
@@ -53,7 +56,10 @@ class SharedLife {
     for (int i = 1 + Choose(3); i > 0; --i) {
       keys_.push_back(std::string(1, static_cast<char>('a' + keys_.size())));
     }
-    executor_ = AnyExecutor(/*may_be_inline=*/false);  // Callbacks sleep.
+    // Callbacks sleep: inline ones on threads of the library, or of a call.
+    is_inline_ = OneIn(4);
+    executor_ = is_inline_ ? std::make_unique<InlineExecutor>()
+                           : AnyExecutor(/*may_be_inline=*/false);
     for (int i = 1 + Choose(2); i > 0; --i) MakeClient();
     {
       Threads workers;
@@ -82,7 +88,7 @@ class SharedLife {
           });
         }
         if (OneIn(4)) {
-          others.Start([this] { ShutDown(AnyClient(), Choose(3)); });
+          others.Start([this] { ShutDown(AnyClient(), Choose(4)); });
         }
         if (faults_) {
           others.Start([this] {
@@ -103,10 +109,17 @@ class SharedLife {
         client.queue->Close();
       }
     }
-    while (callbacks_ > 0) simulation::Sleep(absl::Seconds(1));
+    // A callback that gets an item uses the queue.
+    for (int tries = 100; CallbacksAreLeft(); --tries) {
+      Check(tries > 0, "a callback is lost");
+      simulation::Sleep(absl::Seconds(1));
+    }
+    // If time passes, the end of a queue may not await what the engine has
+    // pushed: it waits for a second at most.
+    if (!faults_) AtRest([] {});
     clients_.clear();
     for (const std::shared_ptr<Call>& call : calls_) {
-      Check(call->called != call->cancelled, "a callback is lost");
+      Check(call->called != call->cancelled, "a callback is called twice");
     }
     Check(held_.empty(), "a lease is left");
     Drain();
@@ -407,6 +420,14 @@ class SharedLife {
         });
   }
 
+  bool CallbacksAreLeft() const {
+    bool left = callbacks_ > 0;
+    for (const std::shared_ptr<Call>& call : calls_) {
+      left |= !call->called && !call->cancelled;
+    }
+    return left;
+  }
+
   void CancelSome() {
     for (size_t i = 0; i < calls_.size(); ++i) {
       if (OneIn(2)) continue;
@@ -434,6 +455,33 @@ class SharedLife {
     }
   }
 
+  // A shutdown of any client that comes after the begin of a drain ends it.
+  void EndDrain(Client& client) {
+    bool drained = false;
+    Threads drain;
+    drain.Start([&] {
+      client.queue->ShutDownWithDrain();
+      drained = true;
+    });
+    Client& other = AnyClient();
+    while (!drained && !other.queue->ShuttingDown()) {
+      simulation::Sleep(absl::Milliseconds(1));
+    }
+    int tries = 15;
+    while (!drained) {
+      const bool told = other.queue->ShutDownAndDrain(std::nullopt).ok();
+      const bool sure =
+          told && !faults_ && !is_inline_ && !client.closing && !other.closing;
+      bool over = !sure;
+      while (!over) {
+        AtRest([&] { over = drained; });
+        Check(over || --tries > 0, "a shutdown does not end a drain");
+        simulation::Sleep(absl::Milliseconds(10));
+      }
+      simulation::Sleep(absl::Milliseconds(100));
+    }
+  }
+
   void ShutDown(Client& client, int way) {
     shut_ = true;
     switch (way) {
@@ -442,6 +490,9 @@ class SharedLife {
         break;
       case 1:
         client.queue->ShutDownWithDrainWithin(absl::Seconds(5));
+        break;
+      case 3:
+        EndDrain(client);
         break;
       default:
         client.queue->ShutDownWithDrainWithin(absl::ZeroDuration());
@@ -490,6 +541,11 @@ class SharedLife {
     }
   }
 
+  // An item whose lease has expired waits, and that may be cancelled.
+  bool MayBeDropped(const Key& key) const {
+    return faults_ && moved_.count(key) > 0;
+  }
+
   std::string RestError() {
     CheckLeases();
     if (faults_ && ending_) return "";
@@ -508,6 +564,7 @@ class SharedLife {
       ++waiting;
       is_busy |= callbacks_ > 0;  // and may keep the executor's thread
     }
+    is_busy |= callbacks_ > 0 && is_inline_;
     if (open == nullptr) return "";
     const absl::StatusOr<Snapshot<Key>> snapshot = open->TakeSnapshot();
     if (!snapshot.ok()) return snapshot.status().ToString();
@@ -536,6 +593,7 @@ class SharedLife {
       if (it.added_again) there.insert(it.item);
     }
     for (const auto& [key, owed] : owed_) {
+      if (MayBeDropped(key)) continue;
       if (begun_[key] < owed && there.count(key) == 0) {
         if (processed.count(key) > 0 && faults_) continue;
         return absl::StrCat("an item that was added is lost: ", key);
@@ -566,7 +624,8 @@ class SharedLife {
   void Drain() {
     engine_.SetFaults({});
     const auto queue = NewQueue("drain");
-    for (int empty = 0; empty < 100;) {
+    const int most = faults_ ? 100 : 20;
+    for (int empty = 0; empty < most;) {
       const int64_t begin = NextEvent();
       absl::StatusOr<Lease<Key>> lease =
           queue->AcquireWithTimeout(absl::Seconds(60));
@@ -575,7 +634,7 @@ class SharedLife {
         const absl::StatusOr<SharedQueueCounts> left = queue->Count();
         Check(left.ok(), "it does not count");
         if (left->queued + left->processing + left->waiting == 0) break;
-        Check(++empty < 100, "a queue does not hand out its items");
+        Check(++empty < most, "a queue does not hand out its items");
         continue;
       }
       const Key key = **lease;
@@ -592,7 +651,8 @@ class SharedLife {
       }
     }
     for (const auto& [key, owed] : owed_) {
-      Check(begun_[key] > owed || shut_, "an item that was added is lost");
+      Check(begun_[key] > owed || shut_ || MayBeDropped(key),
+            "an item that was added is lost");
     }
     for (const auto& [key, owed] : owed_later_) {
       Check(begun_[key] > owed || shut_ || moved_.count(key) > 0,
@@ -621,6 +681,7 @@ class SharedLife {
   std::vector<Key> keys_;
   MemoryEngine engine_{nullptr};
   std::unique_ptr<Executor> executor_;
+  bool is_inline_ = false;
   std::list<Client> clients_;
   std::vector<std::shared_ptr<Call>> calls_;
   std::list<Held> held_;
@@ -640,18 +701,117 @@ class SharedLife {
   bool ending_ = false;
 };
 
-const AddScenario shared(
-    "shared_queue", "SharedQueues of an engine",
-    [] { SharedLife(false, 1).Live(); }, /*exact_time=*/true);
-const AddScenario partitions(
-    "partitioned_queue", "the same with two partitions",
-    [] { SharedLife(false, 2).Live(); }, /*exact_time=*/true);
-const AddScenario faulty(
-    "faulty_shared_queue", "the same with faults",
-    [] { SharedLife(true, 1).Live(); }, /*exact_time=*/true);
-const AddScenario faulty_partitions(
-    "faulty_partitioned_queue", "partitions with faults",
-    [] { SharedLife(true, 2).Live(); }, /*exact_time=*/true);
+// With a `FakeClock`, and one thread that calls, a test needs no wait for the
+// callbacks of its calls.
+const AddScenario told(
+    "shared_told", "a SharedQueue whose calls return when they have submitted",
+    [] {
+      FakeClock clock;
+      MemoryEngine engine(&clock);
+      ManualExecutor executor;
+      SharedQueueOptions<Key> options;
+      options.name = "q";
+      options.engine = &engine;
+      options.clock = &clock;
+      options.partitions = 1 + Choose(2);
+      options.lease = absl::InfiniteDuration();
+      const auto queue = *SharedQueue<Key>::Create(std::move(options));
+      size_t called = 0;
+      const size_t callbacks = 1 + Choose(3);
+      for (size_t i = 0; i < callbacks; ++i) {
+        queue->AcquireAsync(
+            &executor, [&called](absl::StatusOr<Lease<Key>>) { ++called; });
+      }
+      clock.Step(absl::ZeroDuration());
+      size_t expected = 1;
+      switch (Choose(3)) {
+        case 0:
+          queue->Add("a");
+          break;
+        case 1:
+          expected = callbacks;
+          queue->ShutDown();
+          break;
+        default:
+          expected = callbacks;
+          queue->Close();
+          break;
+      }
+      executor.RunAll();
+      Check(called == expected, "a call returns before it has submitted");
+      queue->ShutDown();
+      while (called < callbacks) {
+        executor.RunAll();
+        clock.Step(absl::ZeroDuration());
+      }
+    });
+
+std::unique_ptr<SharedQueue<Key>> NewQueue(MemoryEngine* engine,
+                                           int partitions = 1) {
+  SharedQueueOptions<Key> options;
+  options.name = "q";
+  options.engine = engine;
+  options.partitions = partitions;
+  options.lease = absl::InfiniteDuration();
+  return *SharedQueue<Key>::Create(std::move(options));
+}
+
+const AddScenario close(
+    "shared_close", "a SharedQueue that ends while items come to it", [] {
+      MemoryEngine engine(nullptr);
+      InlineExecutor executor;
+      auto queue = NewQueue(&engine);
+      const auto other = NewQueue(&engine);
+      const AcquireId id = queue->AcquireAsync(
+          &executor, [](const absl::StatusOr<Lease<Key>>&) {});
+      AtRest([] {});
+      Check(other->Add("a"), "an open queue refuses an item");
+      if (!queue->CancelAcquire(id)) return;  // It has processed the item.
+      // It waits for what comes, but not for ever.
+      const absl::Duration before = simulation::Now();
+      queue.reset();
+      if (simulation::Now() > before) return;
+      Check(other->TryGet().ok(), "an item is left with a queue that is gone");
+    });
+
+// A thread that sees a drain ends it, also in the partitions that the drain has
+// not reached yet.
+const AddScenario drain(
+    "partitioned_drain", "a drain of partitions that a shutdown ends", [] {
+      MemoryEngine engine(nullptr);
+      const auto queue = NewQueue(&engine, /*partitions=*/2);
+      const auto other = NewQueue(&engine, /*partitions=*/2);
+      const std::vector<Key> keys = {"a", "b", "c", "d"};
+      Check(queue->AddAll(keys), "an open queue refuses items");
+      std::vector<Lease<Key>> leases;
+      while (leases.size() < keys.size()) leases.push_back(*queue->Acquire());
+      bool over = false;
+      Threads threads;
+      threads.Start([&] {
+        queue->ShutDownWithDrain();
+        over = true;
+      });
+      while (!other->ShuttingDown()) simulation::Sleep(absl::Milliseconds(1));
+      other->ShutDown();
+      for (int tries = 20;; simulation::Sleep(absl::Milliseconds(1))) {
+        bool ended = false;
+        AtRest([&] { ended = over; });
+        if (ended) break;
+        Check(--tries > 0, "a shutdown does not end a drain");
+      }
+      leases.clear();
+    });
+
+const AddScenario shared("shared_queue", "SharedQueues of an engine",
+                         [] { SharedLife(false, 1).Live(); });
+const AddScenario partitions("partitioned_queue",
+                             "the same with two partitions",
+                             [] { SharedLife(false, 2).Live(); });
+const AddScenario faulty("faulty_shared_queue", "the same with faults",
+                         [] { SharedLife(true, 1).Live(); });
+const AddScenario faulty_partitions("faulty_partitioned_queue",
+                                    "partitions with faults",
+                                    [] { SharedLife(true, 2).Live(); });
 
 }  // namespace
 }  // namespace workqueue

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>  // NOLINT(build/c++11)
@@ -449,6 +450,56 @@ TEST_P(SchedulerTest, CancelAndWaitWaitsForTheRunInProgress) {
   clock_.AwaitWaiters(2);  // The run, and the thread that waits for it.
   clock_.Step(5 * kSecond);
   canceller.join();
+}
+
+// The thread that has cancelled the task destroys it.
+TEST_P(SchedulerTest, CancelAndWaitWaitsForTheDestructionInProgress) {
+  for (const bool shut_down : {false, true}) {
+    const auto scheduler = New(1);
+    TaskId id;
+    bool destroyed = false;
+    std::optional<Thread> waiter;
+    std::shared_ptr<void> guard(nullptr, [&](void*) {
+      waiter.emplace([&] {
+        EXPECT_FALSE(scheduler->CancelAndWait(id));
+        if (destroyed) return;
+        ADD_FAILURE() << "the function is there";
+        clock_.Sleep(kSecond);
+      });
+      clock_.AwaitWaiters(1);
+      destroyed = true;
+    });
+    const auto scheduled =
+        scheduler->ScheduleOnce([held = std::move(guard)] {}, kSecond);
+    ASSERT_TRUE(scheduled.ok());
+    id = *scheduled;
+    if (shut_down) {
+      scheduler->ShutDown();
+    } else {
+      EXPECT_TRUE(scheduler->Cancel(id));
+    }
+    clock_.Step(kSecond);
+    waiter->join();
+  }
+}
+
+TEST_P(SchedulerTest, TheDestructorOfAFunctionDoesNotWaitForItself) {
+  const auto scheduler = New(1);
+  TaskId id;
+  int calls = 0;
+  std::shared_ptr<void> guard(nullptr, [&](void*) {
+    EXPECT_FALSE(scheduler->Cancel(id));
+    EXPECT_FALSE(scheduler->CancelAndWait(id));
+    scheduler->ShutDown();
+    EXPECT_FALSE(scheduler->ShutDownWithDrain());
+    ++calls;
+  });
+  const auto scheduled =
+      scheduler->ScheduleOnce([held = std::move(guard)] {}, kSecond);
+  ASSERT_TRUE(scheduled.ok());
+  id = *scheduled;
+  EXPECT_TRUE(scheduler->Cancel(id));
+  EXPECT_EQ(calls, 1);
 }
 
 TEST_P(SchedulerTest, CancelAndWaitByTheTaskItselfDoesNotWait) {

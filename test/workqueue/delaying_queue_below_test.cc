@@ -73,6 +73,13 @@ TEST_F(DelayingQueueBelowTest, AddAfterFailsInAShutDownOnlyIfThatShows) {
   EXPECT_TRUE(queue_->ShutDownWithDrain());
 }
 
+// A thread that sees a drain may end it, by a shutdown that comes later.
+TEST_F(DelayingQueueBelowTest, ADrainShowsOnlyWhenItHasBegunBelow) {
+  below_->on_shut_down = [this] { EXPECT_FALSE(queue_->ShuttingDown()); };
+  EXPECT_TRUE(queue_->ShutDownWithDrain());
+  EXPECT_TRUE(queue_->ShuttingDown());
+}
+
 TEST_F(DelayingQueueBelowTest, CanBeShutDownByItself) {
   queue_->AddAfter("a", absl::Seconds(1));
   below_->ShutDown();

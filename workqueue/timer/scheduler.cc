@@ -18,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "workqueue/base/check_duration.h"
 #include "workqueue/base/exceptions.h"
 #include "workqueue/base/mutex_lock.h"
@@ -131,56 +132,66 @@ absl::StatusOr<TaskId> Scheduler::Schedule(Function&& function,
 }
 
 bool Scheduler::Cancel(TaskId id) {
-  Function cancelled;
   MutexLock lock(&mu_);
   Task* const task = tasks_.Find(id);
-  return task != nullptr && CancelTask(task, &cancelled);
+  return task != nullptr && CancelTask(task);
 }
 
 bool Scheduler::CancelAndWait(TaskId id) {
-  Function cancelled;
   MutexLock lock(&mu_);
   Task* const task = tasks_.Find(id);
   if (task == nullptr) return false;
-  const bool runs_here = task->runner == std::this_thread::get_id();
-  const bool would_have_run = CancelTask(task, &cancelled);
+  const bool used_here = task->user == std::this_thread::get_id();
+  const bool would_have_run = CancelTask(task);
   const auto gone = [this, id]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     return tasks_.Find(id) == nullptr;
   };
-  if (!runs_here) {
+  if (!used_here) {
     clock_->AwaitWithDeadline(&mu_, absl::Condition(&gone),
                               absl::InfiniteFuture());
   }
   return would_have_run;
 }
 
-bool Scheduler::CancelTask(Task* task, Function* cancelled) {
-  if (task->running()) {
+bool Scheduler::CancelTask(Task* task) {
+  if (task->in_use()) {
     return std::exchange(task->period, absl::ZeroDuration()) !=
            absl::ZeroDuration();
   }
-  *cancelled = std::move(task->function);
-  Remove(task);
+  Withdraw(task);
+  Destroy(absl::MakeConstSpan(&task, 1));
   return true;
 }
 
-void Scheduler::Remove(Task* task) {
+void Scheduler::Withdraw(Task* task) {
   waiting_.Remove(task->slot());
+  task->user = std::this_thread::get_id();
+  task->period = absl::ZeroDuration();
+}
+
+void Scheduler::Destroy(absl::Span<Task* const> withdrawn) {
+  {
+    const internal::MutexUnlock unlock(&mu_);
+    for (Task* task : withdrawn) task->function = nullptr;
+  }
+  for (Task* task : withdrawn) Remove(task);
+}
+
+void Scheduler::Remove(Task* task) {
   tasks_.Delete(task);
-  if (shutting_down_) return;  // No task may move while all are visited.
   const bool compacted = tasks_.CompactIfDue(
       [this](Task* from, Task* to) ABSL_NO_THREAD_SAFETY_ANALYSIS {
         waiting_.Renumber(from->slot(), to->slot());
         tasks_.Delete(from);
       },
-      // A worker has the address of a task that runs.
-      [](const Task& it) { return !it.running(); });
+      // A thread that uses a task has its address.
+      [](const Task& it) { return !it.in_use(); });
   if (compacted) waiting_.Shrink(tasks_.slot_limit());
 }
 
 size_t Scheduler::Len() const {
   MutexLock lock(&mu_);
-  return tasks_.size();
+  return waiting_.size();
 }
 
 size_t Scheduler::FailedRuns() const {
@@ -201,7 +212,7 @@ SchedulerSnapshot Scheduler::TakeSnapshotUpTo(size_t max) const {
   }
   std::sort(snapshot.running.begin(), snapshot.running.end(),
             [](const auto& a, const auto& b) { return a.since < b.since; });
-  snapshot.num_waiting = tasks_.size() - snapshot.running.size();
+  snapshot.num_waiting = waiting_.size() - snapshot.running.size();
   for (const Task* task : FirstDue(std::min(max, snapshot.num_waiting))) {
     snapshot.waiting.push_back(
         {TaskTable::HandleOf(task), task->due_at, task->period});
@@ -214,12 +225,12 @@ std::vector<const Scheduler::Task*> Scheduler::FirstDue(size_t count) const {
   if (count == 0) return tasks;
   const bool in_order = waiting_.VisitInOrder(
       [&, this](internal::SlabId slot) ABSL_NO_THREAD_SAFETY_ANALYSIS {
-        if (!tasks_.At(slot)->running()) tasks.push_back(tasks_.At(slot));
+        if (!tasks_.At(slot)->in_use()) tasks.push_back(tasks_.At(slot));
         return tasks.size() < count;
       });
   if (in_order) return tasks;
   tasks_.ForEach([&tasks](const Task* task) {
-    if (!task->running()) tasks.push_back(task);
+    if (!task->in_use()) tasks.push_back(task);
   });
   std::partial_sort(
       tasks.begin(), tasks.begin() + count, tasks.end(),
@@ -243,30 +254,31 @@ bool Scheduler::ShutDownWithDrainWithin(absl::Duration timeout) {
 }
 
 bool Scheduler::StopScheduling(bool drop_due) {
-  std::vector<Function> cancelled;
+  std::vector<Task*> withdrawn;
   bool called_by_task = false;
   MutexLock lock(&mu_);
   // With the lock held: a task that one drain keeps is due for a later drain.
   const absl::Time now = clock_->TimeNow();
-  cancelled.reserve(tasks_.size());
+  withdrawn.reserve(tasks_.size());
   shutting_down_ = true;
   tasks_.ForEach([&, this](Task* task) ABSL_NO_THREAD_SAFETY_ANALYSIS {
     task->period = absl::ZeroDuration();
-    if (task->running()) {
-      called_by_task |= task->runner == std::this_thread::get_id();
+    if (task->in_use()) {
+      called_by_task |= task->user == std::this_thread::get_id();
       return;
     }
     const bool due = task->due_at <= now;
     if (drop_due || !due) {
       dropped_due_ |= due;
-      cancelled.push_back(std::move(task->function));
-      Remove(task);
+      Withdraw(task);
+      withdrawn.push_back(task);
     } else if (waiting_.DueAt(task->slot()) > now) {
       // The task is due between two ticks of a wheel; do not wait for a tick.
       waiting_.Move(task->slot(), task->due_at, now);
     }
   });
   waiters_.WakeAll();
+  Destroy(withdrawn);
   return called_by_task;
 }
 
@@ -332,7 +344,7 @@ Scheduler::Task* Scheduler::BeginRun(absl::Time now) {
   const internal::SlabId place = waiting_.Due(now);
   if (place == internal::kNoSlabId) return nullptr;
   Task* const task = tasks_.At(place);
-  task->runner = std::this_thread::get_id();
+  task->user = std::this_thread::get_id();
   if (!task->fixed_rate) task->due_at = now;
   waiting_.Move(task->slot(), absl::InfiniteFuture(), now);
   return task;
@@ -364,11 +376,12 @@ void Scheduler::Call(Task* task) {
 }
 
 void Scheduler::EndRun(Task* task, absl::Time now) {
-  task->runner = std::thread::id();
   if (task->function) {
+    task->user = std::thread::id();
     task->due_at += task->period;
     waiting_.Move(task->slot(), task->due_at, now);
   } else {
+    waiting_.Remove(task->slot());
     Remove(task);
   }
 }

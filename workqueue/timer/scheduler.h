@@ -18,6 +18,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "workqueue/base/error_log.h"
 #include "workqueue/base/handle.h"
 #include "workqueue/base/slot_map.h"
@@ -155,7 +156,7 @@ struct SchedulerSnapshot {
 // have ended, except for runs that wait for a later time on that clock.
 //
 // Thread-safe. A task may call every function of its scheduler, but must not
-// destroy it.
+// destroy it. So may the destructor of its function.
 class Scheduler : private WaitingLoop::Client {
  public:
   using Function = absl::AnyInvocable<void()>;
@@ -193,14 +194,16 @@ class Scheduler : private WaitingLoop::Client {
 
   // Cancels the task that `id` names: no further run of it begins. If a run is
   // in progress, it continues, and the task is destroyed when it has ended;
-  // otherwise the task is destroyed now. A task may cancel itself.
+  // otherwise this call destroys the task, unless another thread does so
+  // already. A task may cancel itself.
   //
   // Returns true if the task would have run again.
   bool Cancel(TaskId id);
 
-  // Like `Cancel()`. If a run of the task is in progress, also blocks until the
-  // run has ended and the task is destroyed, unless that run makes this call.
-  // Afterwards the caller can destroy what the task uses.
+  // Like `Cancel()`. If a run of the task is in progress, or another thread
+  // destroys the task, also blocks until the run has ended and the task is
+  // destroyed, unless the task makes this call. Afterwards the caller can
+  // destroy what the task uses.
   bool CancelAndWait(TaskId id);
 
   // Returns the number of tasks, including running ones. The number may have
@@ -225,8 +228,9 @@ class Scheduler : private WaitingLoop::Client {
   void ShutDown();
 
   // Like `ShutDown()`, but each task that is due now still runs once. Blocks
-  // until all runs have ended, or until `timeout` has passed on the scheduler's
-  // clock. Returns true if all runs have ended and no due task was dropped.
+  // until all runs have ended and all tasks are destroyed, or until `timeout`
+  // has passed on the scheduler's clock. Returns true if all runs have ended
+  // and no due task was dropped.
   //
   // If a task makes this call, or the thread of a loop that the program drives,
   // the call does not block and returns false.
@@ -239,14 +243,15 @@ class Scheduler : private WaitingLoop::Client {
   bool ShuttingDown() const;
 
  private:
-  // A task is in waiting_ as long as it exists. While it runs it is not due.
+  // A task is in waiting_ until it is withdrawn, or its last run has ended.
+  // While it runs it is not due.
   struct Task : internal::SlotMapEntry {
     explicit Task(Function&& f) : function(std::move(f)) {}
 
-    bool running() const { return runner != std::thread::id(); }
+    bool in_use() const { return user != std::thread::id(); }
 
-    std::thread::id runner;  // the thread of the run in progress, if any
-    Function function;       // empty when it has run for the last time
+    std::thread::id user;  // the thread that runs or destroys it, if any
+    Function function;     // empty when it has run for the last time
     // Zero if no further run follows.
     absl::Duration period;
     // When the next run is due. During a run, the time from which the period
@@ -295,13 +300,18 @@ class Scheduler : private WaitingLoop::Client {
   void EndRun(Task* task, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Prevents further runs of `task`. Returns true if it would have run again.
-  // If this destroys `task`, it moves its function to `*cancelled`, which the
-  // caller must destroy without the lock.
-  bool CancelTask(Task* task, Function* cancelled)
+  // Destroys `task` if no thread uses it.
+  bool CancelTask(Task* task) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // The parts of the destruction of tasks that no thread uses. `Destroy()`
+  // destroys the functions without the lock. Until all of them are gone, the
+  // tasks can be found: a call that waits for one waits for its function.
+  void Withdraw(Task* task) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Destroy(absl::Span<Task* const> withdrawn)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  // Destroys `task`. May move another task, which does not run, to another
-  // address.
+  // Destroys `task`, which is not in waiting_. May move another task, which no
+  // thread uses, to another address.
   void Remove(Task* task) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Refuses new tasks and cancels all tasks; tasks that are due only if

@@ -240,7 +240,8 @@ void AsyncWorkers::OnAcquired(const absl::Status& status, LeasedItem& item) {
     return;
   }
   if (status.ok()) core_->cannot_acquire().Over();
-  if (status.ok() && core_->StandsBy()) {
+  const int64_t term = core_->Term();
+  if (status.ok() && core_->StandsBy(term)) {
     core_->GiveBack(item);
     core_->stopping().HasBeenNotified() ? StopAcquiring() : StandBy();
     return;
@@ -260,8 +261,8 @@ void AsyncWorkers::OnAcquired(const absl::Status& status, LeasedItem& item) {
     return;
   }
   FlightPtr flight;
-  const absl::Status made =
-      CatchAsStatus([&] { flight = item.TakeOff(gate_, core_->InfoOf(item)); });
+  const absl::Status made = CatchAsStatus(
+      [&] { flight = item.TakeOff(gate_, core_->InfoOf(item, term)); });
   if (!made.ok()) {
     core_->GiveBack(item);
     RetryAcquire(made);

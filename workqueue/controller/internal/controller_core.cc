@@ -161,8 +161,7 @@ void ControllerCore::RecordSourceStart() const {
 
 void ControllerCore::RecordSourceEnd() const { Dec(metrics_->running_sources); }
 
-Reconciliation::Info ControllerCore::InfoOf(LeasedItem& item) {
-  const int64_t term = term_ == nullptr ? 0 : term_();
+Reconciliation::Info ControllerCore::InfoOf(LeasedItem& item, int64_t term) {
   const absl::Time begun_at = NowIfTimed();
   int failures = 0;
   Try("counting the failures of", item, [&] { failures = item.Failures(); });
@@ -199,18 +198,19 @@ void ControllerCore::WorkWith(LeasedItem& item) {
       GiveBack(item);
       return;
     }
-    if (StandsBy()) {
+    const int64_t term = Term();
+    if (StandsBy(term)) {
       GiveBack(item);
       continue;
     }
-    if (ShouldProcess(item)) Reconcile(item);
+    if (ShouldProcess(item)) Reconcile(item, term);
     if (!EndsWithNext()) EndLease(item);
     OnItemDone();
   }
 }
 
-void ControllerCore::Reconcile(LeasedItem& item) {
-  const Reconciliation::Info info = InfoOf(item);
+void ControllerCore::Reconcile(LeasedItem& item, int64_t term) {
+  const Reconciliation::Info info = InfoOf(item, term);
   const auto lost = [&] { return item.lost() || HasLostTerm(info.term); };
   const ReconcileContext context = {
       name(),        clock(),       abandoning(), info.clock_deadline,

@@ -61,15 +61,18 @@ class ControllerCore : public Lifecycle {
   // Returns whether to reconcile an item that has been acquired.
   bool ShouldProcess(LeasedItem& item);
 
-  // Return whether no reconciliation may begin now, and whether the term of one
-  // that has begun in `term` is over.
-  bool StandsBy() const { return term_ != nullptr && term_() == 0; }
+  // Return the term in which a reconciliation would begin, whether none may
+  // begin in it, and now, and whether the term of one that has begun is over.
+  int64_t Term() const { return term_ == nullptr ? 0 : term_(); }
+  bool StandsBy(int64_t term) const { return term_ != nullptr && term == 0; }
+  bool StandsBy() const { return StandsBy(Term()); }
   bool HasLostTerm(int64_t term) const {
     return term_ != nullptr && (term == 0 || term_() != term);
   }
 
-  // Returns what the reconcile function is told of an item.
-  Reconciliation::Info InfoOf(LeasedItem& item);
+  // Returns what the reconcile function is told of an item. It must not be told
+  // another term than the one that lets it begin.
+  Reconciliation::Info InfoOf(LeasedItem& item, int64_t term);
 
   // Record the begin and the end of a reconciliation. The latter handles the
   // result.
@@ -179,7 +182,7 @@ class ControllerCore : public Lifecycle {
     return timed_ ? clock()->TimeNow() : absl::UnixEpoch();
   }
 
-  void Reconcile(LeasedItem& item);
+  void Reconcile(LeasedItem& item, int64_t term);
 
   AfterReconcile HandleError(LeasedItem& item, int64_t term,
                              const absl::Status& error, int failures);

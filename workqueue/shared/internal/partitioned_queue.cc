@@ -554,11 +554,9 @@ absl::StatusOr<bool> PartitionedQueue::ShutDownWithDrain(
   const auto shut_downs =
       Collect([](SharedQueueCore& it) { return it.BeginDrain(); });
   if (!shut_downs.ok()) return shut_downs.status();
-  bool drained = true;
-  for (size_t p = 0; p < partitions_.size(); ++p) {
-    drained &= partitions_[p]->AwaitDrained((*shut_downs)[p], deadline);
-  }
-  return drained;
+  std::vector<SharedQueueCore*> parts;
+  for (const auto& partition : partitions_) parts.push_back(partition.get());
+  return SharedQueueCore::AwaitDrained(parts, *shut_downs, deadline);
 }
 
 absl::Status PartitionedQueue::Reopen() {

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>  // NOLINT(build/c++11)
 #include <utility>
 #include <vector>
 
@@ -219,12 +220,11 @@ SharedQueueCore::~SharedQueueCore() {
   {
     MutexLock lock(&mu_);
     mu_.Await(absl::Condition(this, &SharedQueueCore::NobodyWaits));
+    AwaitLastPushes();
     std::vector<EngineOperation> ends;
     for (const auto& it : unheard_ends_) ends.push_back(it.second.operation);
-    // Other processes get at once what no worker of this one has taken, and
-    // this process waits for nothing more.
-    if (added_to_loop_ &&
-        (!ends.empty() || !in_hand_.empty() || Expected() > 0)) {
+    // Other processes get at once what no worker of this one has taken.
+    if (added_to_loop_ && (!ends.empty() || !in_hand_.empty())) {
       // Each item goes before those that are queued: the last one goes first.
       for (auto it = in_hand_.rbegin(); it != in_hand_.rend(); ++it) {
         ends.push_back({EngineOperation::kGiveBack, (*it)->item, (*it)->token,
@@ -243,6 +243,18 @@ SharedQueueCore::~SharedQueueCore() {
     }
   }
   engine_->StopListening();
+}
+
+void SharedQueueCore::AwaitLastPushes() {
+  if (!added_to_loop_ || !listening_ || Expected() == 0) return;
+  Call call;
+  Send(&call);
+  if (!call.status.ok()) return;
+  const auto none = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return !listening_ || Expected() == 0;
+  };
+  MachineClock()->AwaitWithDeadline(&mu_, absl::Condition(&none),
+                                    MachineClock()->TimeNow() + CallTimeout());
 }
 
 template <typename F>
@@ -303,7 +315,8 @@ size_t SharedQueueCore::Expected() const {
 
 bool SharedQueueCore::MustTell() const {
   return Surplus() > 0 || (closed_ && held_back_ > 0) ||
-         (listening_ && Wanted() != Expected());
+         (listening_ && (Wanted() > Expected() ||
+                         (Wanted() < Expected() && pushes_ > pushed_)));
 }
 
 size_t SharedQueueCore::Surplus() const {
@@ -526,7 +539,10 @@ void SharedQueueCore::TakeIn(const EngineRequest& request, EngineReply reply,
                              absl::Time sent_at, uint64_t notices) {
   const bool pushes_come =
       request.client == client_ && reply.pushed > received_;
-  if (request.client == client_) pushes_ = reply.pushes;
+  if (request.client == client_) {
+    pushed_ = reply.pushed;
+    pushes_ = reply.pushes;
+  }
   engine_now_ = reply.now;
   not_before_ = sent_at;
   for (HandedOut& item : reply.items) TakeIn(std::move(item), sent_at);
@@ -719,7 +735,8 @@ void SharedQueueCore::WakeWaiters() {
     if (it->parker != nullptr) {
       it->parker->Unpark();
     } else {
-      submissions_.push_back({it->executor, it->id});
+      submissions_.push_back(
+          {std::this_thread::get_id(), it->executor, it->id});
       ++tasks_;
     }
   }
@@ -738,7 +755,7 @@ SharedQueueCore::Waiters SharedQueueCore::Remove(Waiters::iterator waiter) {
 }
 
 void SharedQueueCore::WakeSleepers() {
-  for (Sleeper& sleeper : sleepers_) sleeper.parker->Unpark();
+  for (Parker* sleeper : sleepers_) sleeper->Unpark();
 }
 
 absl::StatusOr<std::vector<int64_t>> SharedQueueCore::Apply(
@@ -863,6 +880,7 @@ absl::StatusOr<std::vector<HeldItem*>> SharedQueueCore::AcquirePiece(
       Sleep(&*self);
       WaitersChanged();
       const MutexUnlock unlock(&mu_);
+      Submit();
       parker->ParkUntil(end);
     }
     Remove(self);
@@ -911,7 +929,13 @@ void SharedQueueCore::Submit() {
   std::vector<Submission> submissions;
   {
     MutexLock lock(&mu_);
-    submissions.swap(submissions_);
+    const auto first = std::stable_partition(
+        submissions_.begin(), submissions_.end(),
+        [self = std::this_thread::get_id()](const Submission& it) {
+          return it.thread != self;
+        });
+    submissions.assign(first, submissions_.end());
+    submissions_.erase(first, submissions_.end());
   }
   for (const Submission& it : submissions) {
     SubmitTask(it.executor, [this, id = it.id] { RunCallback(id); });
@@ -1151,24 +1175,12 @@ void SharedQueueCore::TakeInShutDown(int64_t count) {
   WakeSleepers();
 }
 
-template <typename F>
-bool SharedQueueCore::AwaitSleeping(absl::Time deadline, F f) {
-  const auto self = sleepers_.emplace(sleepers_.end());
-  self->parker = clock()->NewParker(Parker::Role::kCaller);
-  while (!f() && clock()->TimeNow() < deadline) {
-    const MutexUnlock unlock(&mu_);
-    self->parker->ParkUntil(deadline);
-  }
-  sleepers_.erase(self);
-  return f();
-}
-
 absl::StatusOr<bool> SharedQueueCore::ShutDownWithDrain(
     absl::Duration timeout) {
   const absl::Time deadline = clock()->TimeNow() + timeout;
   const absl::StatusOr<int64_t> before = BeginDrain();
   if (!before.ok()) return before.status();
-  return AwaitDrained(*before, deadline);
+  return AwaitDrained({this}, {*before}, deadline);
 }
 
 absl::StatusOr<int64_t> SharedQueueCore::BeginDrain() {
@@ -1178,14 +1190,36 @@ absl::StatusOr<int64_t> SharedQueueCore::BeginDrain() {
   return results->front();
 }
 
-bool SharedQueueCore::AwaitDrained(int64_t shut_downs_before,
+bool SharedQueueCore::AwaitDrained(absl::Span<SharedQueueCore* const> parts,
+                                   absl::Span<const int64_t> shut_downs_before,
                                    absl::Time deadline) {
-  MutexLock lock(&mu_);
-  AwaitSleeping(deadline,
-                [this, shut_downs_before]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-                  return drained_ || shut_downs_ > shut_downs_before;
-                });
-  return drained_;
+  Clock* const clock = parts.front()->clock();
+  const auto parker = clock->NewParker(Parker::Role::kCaller);
+  std::vector<std::list<Parker*>::iterator> places;
+  for (SharedQueueCore* part : parts) {
+    MutexLock lock(&part->mu_);
+    places.push_back(
+        part->sleepers_.insert(part->sleepers_.end(), parker.get()));
+  }
+  bool drained = false;
+  bool ended = false;
+  while (true) {
+    drained = true;
+    for (size_t p = 0; p < parts.size(); ++p) {
+      SharedQueueCore* const part = parts[p];
+      MutexLock lock(&part->mu_);
+      drained &= part->drained_;
+      ended |= part->shut_downs_ > shut_downs_before[p];
+    }
+    if (drained || ended || clock->TimeNow() >= deadline) break;
+    parker->ParkUntil(deadline);
+  }
+  for (size_t p = 0; p < parts.size(); ++p) {
+    SharedQueueCore* const part = parts[p];
+    MutexLock lock(&part->mu_);
+    part->sleepers_.erase(places[p]);
+  }
+  return drained;
 }
 
 absl::Status SharedQueueCore::Reopen() {
@@ -1208,16 +1242,22 @@ void SharedQueueCore::Close() {
 
 bool SharedQueueCore::AwaitNothingHeld(absl::Duration timeout) {
   const absl::Time deadline = clock()->TimeNow() + timeout;
+  const auto parker = clock()->NewParker(Parker::Role::kCaller);
   MutexLock lock(&mu_);
-  return AwaitSleeping(deadline, [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    return held_.empty();
-  });
+  const auto self = sleepers_.insert(sleepers_.end(), parker.get());
+  while (!held_.empty() && clock()->TimeNow() < deadline) {
+    const MutexUnlock unlock(&mu_);
+    parker->ParkUntil(deadline);
+  }
+  sleepers_.erase(self);
+  return held_.empty();
 }
 
 void SharedQueueCore::OnListening(const std::string& client) {
   MutexLock lock(&mu_);
   client_ = client;
   received_ = 0;
+  pushed_ = 0;
   pushes_ = 0;
   listening_ = true;
   ask_at_ = absl::InfinitePast();
@@ -1274,6 +1314,7 @@ void SharedQueueCore::CheckSettingsAgain() {
   const std::string before = settings_problem_;
   {
     const MutexUnlock unlock(&mu_);
+    Submit();
     CheckSettings(MachineClock()->TimeNow() + kLongestCheck).IgnoreError();
   }
   if (settings_problem_.empty() || settings_problem_ == before) return;
@@ -1400,8 +1441,6 @@ absl::Time SharedQueueCore::Run(absl::Time now) {
     wake_time_.Set(next);
   }
   Submit();
-  // A push is on its way to another thread.
-  if (next <= now) sync::Yield();
   return next;
 }
 

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>  // NOLINT(build/c++11)
 #include <utility>
 #include <vector>
 
@@ -145,10 +146,14 @@ class SharedQueueCore final : public ByteQueue,
       size_t max, absl::Duration timeout, std::vector<EngineOperation> ends,
       absl::Time call_deadline);
 
-  // The parts of `ShutDownWithDrain()`. The first one returns the number of
-  // shutdowns at once so far. A later one ends the drain.
+  // The steps of `ShutDownWithDrain()` of several partitions. The first one
+  // returns the number of shutdowns at once so far. The second one blocks until
+  // all are drained, and returns true, or until one has been shut down at once
+  // since: such a shutdown may have reached another one before the drain did.
   absl::StatusOr<int64_t> BeginDrain();
-  bool AwaitDrained(int64_t shut_downs_before, absl::Time deadline);
+  static bool AwaitDrained(absl::Span<SharedQueueCore* const> parts,
+                           absl::Span<const int64_t> shut_downs_before,
+                           absl::Time deadline);
 
   absl::Duration call_timeout() const { return options_.call_timeout; }
 
@@ -190,8 +195,10 @@ class SharedQueueCore final : public ByteQueue,
     Waiters::iterator waiter;
   };
 
-  // A task that is to be submitted without the lock.
+  // A task that a thread is to submit without the lock: the one that has woken
+  // the callback, so that its call returns after that.
   struct Submission {
+    std::thread::id thread;
     Executor* executor;
     AcquireId id;
   };
@@ -200,11 +207,6 @@ class SharedQueueCore final : public ByteQueue,
   struct UnheardEnd {
     EngineOperation operation;
     absl::Time until;  // when the lease has expired
-  };
-
-  // A thread that waits for the end of a drain, or for the end of all leases.
-  struct Sleeper {
-    std::unique_ptr<Parker> parker;
   };
 
   // EngineListener:
@@ -261,8 +263,12 @@ class SharedQueueCore final : public ByteQueue,
   size_t Wanted() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // The number of items that the engine will push for them.
   size_t Expected() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Whether the engine must be told.
+  // Whether the engine must be told. It cannot take a push back that is on its
+  // way, although nobody waits for it any more.
   bool MustTell() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Tells the engine that nobody waits any more, and waits for the items that
+  // it has pushed before: nobody would give them back.
+  void AwaitLastPushes() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // The number of items in hand that no worker of this process will take.
   size_t Surplus() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Whether `waiter` waits in vain, because the queue has been shut down. Not
@@ -295,10 +301,6 @@ class SharedQueueCore final : public ByteQueue,
   void WaitersChanged() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool NobodyWaits() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void WakeSleepers() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Blocks until `f()`, which is called with the lock held, or `deadline`.
-  template <typename F>
-  bool AwaitSleeping(absl::Time deadline, F f)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Lets the loop make a request at `time`, or earlier if it was to, because of
   // something that was noticed after `notices`.
   void LookAt(absl::Time time, uint64_t notices)
@@ -308,7 +310,8 @@ class SharedQueueCore final : public ByteQueue,
   void Notice(absl::Time look_at) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void WakeLoop(absl::Time at) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  // Submits the callbacks that have been woken. Called without the lock.
+  // Submits the callbacks that this thread has woken. Called without the lock,
+  // before the thread returns or parks.
   void Submit();
   void RunCallback(AcquireId id);
 
@@ -363,6 +366,7 @@ class SharedQueueCore final : public ByteQueue,
   uint64_t received_ ABSL_GUARDED_BY(mu_) = 0;
 
   // The contents of the last reply.
+  uint64_t pushed_ ABSL_GUARDED_BY(mu_) = 0;
   uint64_t pushes_ ABSL_GUARDED_BY(mu_) = 0;
   int64_t engine_now_ ABSL_GUARDED_BY(mu_) = 0;  // its time, which was
   absl::Time not_before_ ABSL_GUARDED_BY(mu_);   // not before this one
@@ -397,7 +401,8 @@ class SharedQueueCore final : public ByteQueue,
   size_t taking_ ABSL_GUARDED_BY(mu_) = 0;  // items that calls are to take
   std::vector<Submission> submissions_ ABSL_GUARDED_BY(mu_);
   size_t tasks_ ABSL_GUARDED_BY(mu_) = 0;  // submitted or to be submitted
-  std::list<Sleeper> sleepers_ ABSL_GUARDED_BY(mu_);
+  // Of threads that wait for the end of a drain, or for the end of all leases.
+  std::list<Parker*> sleepers_ ABSL_GUARDED_BY(mu_);
 
   // When the loop is to renew the leases, to look for what is due, and to let
   // the engine look for items that its sets lack.

@@ -410,7 +410,6 @@ void MemoryEngine::State::StopListening(Connection* connection) {
 }
 
 void MemoryEngine::State::Connect(Connection* connection) {
-  connection->lost_at = absl::InfiniteFuture();
   connection->id = absl::StrCat("client ", ++last_id_);
   connection->messages.push_back(
       [id = connection->id](EngineListener* to) { to->OnListening(id); });
@@ -419,6 +418,7 @@ void MemoryEngine::State::Connect(Connection* connection) {
 
 void MemoryEngine::State::Disconnect(Connection* connection) {
   connection->id.clear();
+  connection->lost_at = absl::InfiniteFuture();
   connection->messages.push_back([](EngineListener* to) {
     to->OnDisconnected(absl::UnavailableError("the engine is away"));
   });
