@@ -16,11 +16,15 @@
 #include "absl/time/time.h"
 #include "test/simulation/any_executor.h"
 #include "workqueue/base/mutex_lock.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/controller/metrics.h"
+#include "workqueue/metrics.h"
 #include "workqueue/priority_queue.h"
 #include "workqueue/rate_limiting_queue.h"
 #include "workqueue/retry_after.h"
 #include "workqueue/shared/shared_queue.h"
 #include "workqueue/snapshot.h"
+#include "workqueue/timer/waiting_loop.h"
 
 namespace workqueue {
 
@@ -29,6 +33,69 @@ using simulation::AtRest;
 using simulation::Check;
 using simulation::Choose;
 using simulation::NextEvent;
+
+class ControllerLife::Metrics final : public ControllerMetricsProvider {
+ public:
+  size_t active_workers() const { return active_workers_; }
+  size_t running_sources() const { return running_sources_; }
+
+  std::unique_ptr<GaugeMetric> NewActiveWorkersMetric(
+      absl::string_view) override {
+    return std::make_unique<Gauge>(&active_workers_);
+  }
+  std::unique_ptr<GaugeMetric> NewRunningSourcesMetric(
+      absl::string_view) override {
+    return std::make_unique<Gauge>(&running_sources_);
+  }
+  std::unique_ptr<CounterMetric> NewReconcileTotalMetric(
+      absl::string_view, absl::string_view) override {
+    return nullptr;
+  }
+  std::unique_ptr<CounterMetric> NewReconcileErrorsMetric(
+      absl::string_view) override {
+    return nullptr;
+  }
+  std::unique_ptr<CounterMetric> NewTerminalReconcileErrorsMetric(
+      absl::string_view) override {
+    return nullptr;
+  }
+  std::unique_ptr<CounterMetric> NewReconcilePanicsMetric(
+      absl::string_view) override {
+    return nullptr;
+  }
+  std::unique_ptr<CounterMetric> NewReconcileTimeoutsMetric(
+      absl::string_view) override {
+    return nullptr;
+  }
+  std::unique_ptr<HistogramMetric> NewReconcileTimeMetric(
+      absl::string_view) override {
+    return nullptr;
+  }
+  std::unique_ptr<SettableGaugeMetric> NewMaxConcurrentReconcilesMetric(
+      absl::string_view) override {
+    return nullptr;
+  }
+
+ private:
+  class Gauge final : public GaugeMetric {
+   public:
+    explicit Gauge(size_t* value) : value_(*value) {}
+    void Inc() override { ++value_; }
+    void Dec() override {
+      Check(value_ > 0, "a number of what is in progress is negative");
+      --value_;
+    }
+
+   private:
+    size_t& value_;
+  };
+
+  size_t active_workers_ = 0;
+  size_t running_sources_ = 0;
+};
+
+ControllerLife::ControllerLife(Options options) : options_(options) {}
+ControllerLife::~ControllerLife() = default;
 
 const std::string& ControllerLife::AnyKey() {
   return keys_[Choose(static_cast<int>(keys_.size()))];
@@ -52,6 +119,19 @@ ControllerLife::NewSharedQueue(const std::string& client) {
   return *SharedQueue<Key>::Create(std::move(options));
 }
 
+void ControllerLife::MakeLoop() {
+  Clock* const clock = Clock::GetRealClock();
+  if (OneIn(2)) {
+    loop_ = std::make_shared<WaitingLoop>(clock);
+    return;
+  }
+  parker_ = clock->NewParker(Parker::Role::kLoop);
+  loop_ = std::make_shared<WaitingLoop>(clock, [this] { parker_->Unpark(); });
+  runner_ = sync::Thread([this] {
+    while (!destroyed_) parker_->ParkUntil(loop_->RunDue());
+  });
+}
+
 ControllerOptions<std::string> ControllerLife::MakeOptions() {
   ControllerOptions<Key> options;
   if (options_.shared) {
@@ -61,6 +141,15 @@ ControllerOptions<std::string> ControllerLife::MakeOptions() {
     options.queue = NewSharedQueue("c");
   } else if (OneIn(3)) {
     options.queue = std::make_unique<RateLimitingQueue<Key>>();
+  }
+  if (OneIn(3)) {
+    MakeLoop();
+    options.clock = loop_;
+  }
+  if (OneIn(3)) {
+    metrics_ = std::make_unique<Metrics>();
+    options.name = "c";
+    options.metrics_provider = metrics_.get();
   }
   if (options_.async) {
     options.max_in_flight = 1 + Choose(3);
@@ -106,18 +195,30 @@ Source<std::string> ControllerLife::AnySource(int index) {
   source.name = absl::StrCat("source ", index);
   source.wait_for_sync = OneIn(2);
   if (OneIn(2)) source.restart_backoff.emplace();
-  const bool waits = source.wait_for_sync;
   const bool fails = OneIn(4);
-  source.run = [this, waits, fails,
-                run = 0](SourceContext<Key>& context) mutable {
+  if (loop_ != nullptr && OneIn(2)) {
+    GiveNoThread(&source, fails);
+  } else {
+    GiveThread(&source, fails);
+  }
+  return source;
+}
+
+void ControllerLife::AddFromSource(SourceContext<Key>& context) {
+  const Key key = AnyKey();
+  const int64_t begin = NextEvent();
+  if (!context.queue.Add(key)) return;
+  Item& item = items_[key];
+  item.added = (std::max)(item.added, begin);
+  item.kept |= options_.faults;
+}
+
+void ControllerLife::GiveThread(Source<Key>* source, bool fails) {
+  const bool waits = source->wait_for_sync;
+  source->run = [this, waits, fails,
+                 run = 0](SourceContext<Key>& context) mutable {
     ++run;
-    const Key key = AnyKey();
-    const int64_t begin = NextEvent();
-    if (context.queue.Add(key)) {
-      Item& item = items_[key];
-      item.added = (std::max)(item.added, begin);
-      item.kept |= options_.faults;
-    }
+    AddFromSource(context);
     if (fails && run == 1) {
       return absl::UnavailableError("no server");  // and never in sync
     }
@@ -130,7 +231,41 @@ Source<std::string> ControllerLife::AnySource(int index) {
     if (OneIn(2)) context.Sleep(absl::InfiniteDuration());
     return absl::OkStatus();
   };
-  return source;
+}
+
+void ControllerLife::GiveNoThread(Source<Key>* source, bool fails) {
+  const bool waits = source->wait_for_sync;
+  // Those that the stop ends.
+  const auto ends = std::make_shared<std::vector<SourceDone>>();
+  const auto end_all = [ends] {
+    std::vector<SourceDone> all;
+    all.swap(*ends);
+    for (const SourceDone& done : all) done(absl::OkStatus());
+  };
+  source->on_stop = end_all;
+  source->run_async = [this, waits, fails, ends, end_all, run = 0](
+                          std::shared_ptr<SourceContext<Key>> context,
+                          SourceDone done) mutable {
+    ++run;
+    AddFromSource(*context);
+    if (fails && run == 1) return done(absl::UnavailableError("no server"));
+    if (waits && run <= 2) ++synced_;
+    context->mark_synced();
+    switch (Choose(3)) {
+      case 0:
+        ends->push_back(std::move(done));
+        if (context->stop.HasBeenNotified()) end_all();
+        break;
+      case 1:
+        done(absl::OkStatus());
+        break;
+      default:
+        completers_.Start([done = std::move(done)] {
+          simulation::Sleep(absl::Milliseconds(500));
+          done(absl::OkStatus());
+        });
+    }
+  };
 }
 
 Source<std::string> ControllerLife::TermSource() {
@@ -197,7 +332,7 @@ void ControllerLife::AddSome() {
 
 void ControllerLife::Begin(const Key& key, int failures, int64_t token) {
   Check(!destroyed_, "a reconciliation begins after the end");
-  Check(!stopped_, "a reconciliation begins after the stop");
+  Check(!stopped_ && !over_, "a reconciliation begins after the stop");
   Check(starting_, "a reconciliation begins before the start");
   Check(!no_term_, "a reconciliation begins without a term");
   Item& item = items_[key];
@@ -439,12 +574,56 @@ void ControllerLife::Break() {
   engine_->SetFaults({});
 }
 
+// Waits for the callback if that is how it starts.
+absl::Status ControllerLife::Start() {
+  if (loop_ == nullptr || OneIn(2)) return controller_->Start();
+  const auto told = std::make_shared<sync::Notification>();
+  absl::Status result;
+  const absl::Status begun =
+      controller_->StartAsync([told, &result](const absl::Status& status) {
+        result = status;
+        told->Notify();
+      });
+  if (!begun.ok()) return begun;
+  told->WaitForNotification();
+  return result;
+}
+
+bool ControllerLife::Stop(absl::Duration timeout) {
+  if (loop_ == nullptr || OneIn(2)) return controller_->Stop(timeout);
+  const auto told = std::make_shared<sync::Notification>();
+  bool result = false;
+  const absl::Status begun =
+      controller_->StopAsync(timeout, [told, &result](bool stopped) {
+        result = stopped;
+        told->Notify();
+      });
+  Check(begun.ok(), begun.message());
+  told->WaitForNotification();
+  return result;
+}
+
+void ControllerLife::AwaitIdle() {
+  const int64_t begin = NextEvent();
+  controller_->AwaitIdle();
+  if (stopping_) return;
+  for (const auto& [key, item] : items_) {
+    Check(item.running == 0 || item.begun > begin,
+          "an item is reconciled though all is idle");
+    // A source may be about to add one, and one that cannot be decoded waits.
+    Check(item.added > begin || item.begun > item.added || parks_ ||
+              num_sources_ > 0 || options_.shared,
+          "an item is queued though all is idle");
+  }
+}
+
 void ControllerLife::StopOnce(absl::Duration timeout) {
   stopping_ = true;
   const int64_t begin = NextEvent();
   const bool leads = term_ != 0;
   Note("stop within ", absl::FormatDuration(timeout), " at ", begin);
-  const bool stopped = controller_->Stop(timeout);
+  const bool stopped = Stop(timeout);
+  stop_returned_ = true;
   Check(absl::IsCancelled(controller_->Healthy()) || !started_,
         "a controller that is stopped is healthy");
   if (!stopped || options_.stands_by) return;
@@ -505,6 +684,11 @@ void ControllerLife::CheckRest() {
 }
 
 std::string ControllerLife::RestError() {
+  over_ = stop_returned_;
+  if (metrics_ != nullptr) {
+    Check(metrics_->active_workers() == running_,
+          "the metric of active workers is wrong");
+  }
   if (broken_) return "";
   looks_ = true;
   const absl::StatusOr<Snapshot<Key>> snapshot = controller_->TakeSnapshot();
@@ -599,7 +783,7 @@ void ControllerLife::Live() {
     }
     if (!OneIn(10)) {
       starting_ = true;
-      const absl::Status status = controller_->Start();
+      const absl::Status status = Start();
       started_ = status.ok();
       if (started_) {
         Check(synced_ >= awaited_ || stopping_, "a source is not in sync");
@@ -628,7 +812,7 @@ void ControllerLife::Live() {
       default:
         // Somebody else may keep it from being idle for ever.
         if (started_ && !options_.stands_by && (!options_.shared || endless_)) {
-          controller_->AwaitIdle();
+          AwaitIdle();
         }
         break;
     }
@@ -640,6 +824,7 @@ void ControllerLife::Live() {
     if (OneIn(4)) others.Start([this] { StopOnce(absl::Milliseconds(400)); });
     StopOnce(Choose(2) == 0 ? absl::InfiniteDuration() : absl::Seconds(1));
   }
+  AtRest([this] { over_ = stop_returned_; });
   if (stopped_ && started_ && !options_.shared) {
     const auto snapshot = controller_->TakeSnapshot();
     Check(snapshot.ok() && snapshot->num_processing == 0,
@@ -649,8 +834,31 @@ void ControllerLife::Live() {
   }
   stopping_ = true;
   Note("destroys it");
+  // The destructor calls the callbacks that wait.
+  int told = 0;
+  int expected = 0;
+  if (loop_ != nullptr && OneIn(2)) {
+    if (!starting_ && OneIn(2)) {
+      starting_ = true;
+      if (controller_->StartAsync([&told](const absl::Status&) { ++told; })
+              .ok()) {
+        ++expected;
+      }
+    }
+    ++expected;
+    controller_->StopAsync(absl::InfiniteDuration(), [&told](bool) { ++told; })
+        .IgnoreError();
+  }
   owner_.reset();
   destroyed_ = true;
+  if (runner_.joinable()) {
+    parker_->Unpark();
+    runner_.join();
+  }
+  loop_.reset();
+  Check(told == expected, "a callback of a start or a stop is not called");
+  Check(metrics_ == nullptr || metrics_->running_sources() == 0,
+        "a source runs after the end");
   completers_.Join();
   for (const std::shared_ptr<Call>& call : calls_) {
     Check(call->ended, "a reconciliation does not end");

@@ -15,11 +15,13 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "test/simulation/scenario.h"
+#include "workqueue/clock/parker.h"
 #include "workqueue/controller/async_reconcile.h"
 #include "workqueue/controller/controller.h"
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/controller/source.h"
 #include "workqueue/shared/testing/memory_engine.h"
+#include "workqueue/timer/waiting_loop.h"
 
 namespace workqueue {
 
@@ -45,7 +47,8 @@ class ControllerLife {
     bool stands_by = false;
   };
 
-  explicit ControllerLife(Options options) : options_(options) {}
+  explicit ControllerLife(Options options);
+  ~ControllerLife();
 
   void Live();
 
@@ -82,8 +85,16 @@ class ControllerLife {
     bool cancelled = false;
   };
 
+  // Counts what is in progress.
+  class Metrics;
+
+  void MakeLoop();
   ControllerOptions<Key> MakeOptions();
   Source<Key> AnySource(int index);
+  void GiveThread(Source<Key>* source, bool fails);
+  void GiveNoThread(Source<Key>* source, bool fails);
+  // The begin of a run of a source.
+  void AddFromSource(SourceContext<Key>& context);
   Source<Key> TermSource();
   void AddSome();
   void Add(const Key& key);
@@ -98,7 +109,10 @@ class ControllerLife {
   void Look();
   void Break();
   void SetTerm(bool leads);
+  absl::Status Start();
+  bool Stop(absl::Duration timeout);
   void StopOnce(absl::Duration timeout);
+  void AwaitIdle();
   void CheckRest();
   std::string RestError();
   std::string Lost(const Snapshot<Key>& snapshot, bool strictly);
@@ -109,6 +123,10 @@ class ControllerLife {
 
   const Options options_;
   std::vector<Key> keys_;
+  std::unique_ptr<Metrics> metrics_;   // may be null
+  std::shared_ptr<WaitingLoop> loop_;  // may be null
+  std::unique_ptr<Parker> parker_;     // of the thread that drives the loop
+  sync::Thread runner_;                // that thread, if there is one
   std::unique_ptr<MemoryEngine> engine_;
   std::unique_ptr<Executor> executor_;
   std::unique_ptr<Controller<Key>> owner_;
@@ -129,7 +147,9 @@ class ControllerLife {
   bool started_ = false;   // Start() has returned OK.
   bool starting_ = false;  // It has been called.
   bool stopping_ = false;  // A stop has begun.
-  bool stopped_ = false;   // Stop() has returned true.
+  bool stop_returned_ = false;
+  bool over_ = false;     // It had returned at the last rest.
+  bool stopped_ = false;  // Stop() has returned true.
   bool destroyed_ = false;
   bool endless_ = false;  // Leases of an engine do not expire.
   bool broken_ = false;   // The engine does not answer at times.
