@@ -73,6 +73,7 @@ void QueueLife::Live() {
         });
       }
       if (OneIn(3)) others.Start([this] { Look(); });
+      if (options_.delays && OneIn(3)) others.Start([this] { Watch(); });
       if (OneIn(2)) others.Start([this] { CancelSome(); });
       if (OneIn(3)) {
         ending_ = true;
@@ -354,6 +355,7 @@ void QueueLife::Work(int kind) {
     NoteHandOut(*lease, begin);
     Process(*lease);
   }
+  Check(ending_, "an open queue ends");
 }
 
 void QueueLife::WorkAsync() {
@@ -373,7 +375,8 @@ void QueueLife::OnLease(absl::StatusOr<Lease<Key>> lease, int64_t begin) {
   ++callbacks_;
   absl::Cleanup ended = [this] { --callbacks_; };
   if (!lease.ok()) {
-    Check(absl::IsCancelled(lease.status()), "a callback gets a wrong error");
+    Check(absl::IsCancelled(lease.status()) && ending_,
+          "a callback gets a wrong error");
     return;
   }
   NoteHandOut(**lease, begin);
@@ -461,14 +464,51 @@ void QueueLife::CheckRest() {
   for (const Snapshot<Key>::Waiting& it : snapshot->waiting) {
     Check(it.ready_at > snapshot->taken_at, "an item waits that is due");
   }
+  if (options_.depth != nullptr) {
+    size_t depth = snapshot->num_queued;
+    for (const auto& it : snapshot->processing) depth += it.added_again;
+    Check(*options_.depth == static_cast<int>(depth),
+          "the metric of the depth is wrong");
+  }
   if (ending_) return;
   for (const auto& [key, owed] : owed_) {
-    if (owed.due > simulation::Now()) continue;
     if (last_hand_out_[key] > owed.event) continue;
-    bool is_there = false;
-    for (const auto& it : snapshot->queued) is_there |= it.item == key;
-    for (const auto& it : snapshot->processing) is_there |= it.item == key;
-    Check(is_there, "an item is lost that was added for later");
+    Check(Has(*snapshot, key, owed),
+          "an item is lost that was added for later");
+  }
+}
+
+bool QueueLife::Has(const Snapshot<Key>& snapshot, const Key& key,
+                    const Owed& owed) const {
+  for (const auto& it : snapshot.queued) {
+    if (it.item == key) return true;
+  }
+  for (const auto& it : snapshot.processing) {
+    if (it.item == key) return true;
+  }
+  for (const auto& it : snapshot.waiting) {
+    if (it.item != key) continue;
+    return it.ready_at - snapshot.taken_at <= owed.due - simulation::Now();
+  }
+  return false;
+}
+
+// An item that waits is always somewhere, also while it becomes due.
+void QueueLife::Watch() {
+  for (int n = 1 + Choose(3); n > 0; --n) {
+    sync::Yield();
+    const Key key = AnyKey();
+    const auto found = owed_.find(key);
+    if (found == owed_.end()) continue;
+    const Owed owed = found->second;
+    const int cancels = cancels_[key];
+    const absl::StatusOr<Snapshot<Key>> snapshot = queue_->TakeSnapshot();
+    Check(snapshot.ok(), "a snapshot fails");
+    if (ending_ || cancels_[key] != cancels || cancels % 2 != 0) continue;
+    if (last_hand_out_[key] > owed.event) continue;
+    Owed at_any_time = owed;
+    at_any_time.due = absl::InfiniteDuration();
+    Check(Has(*snapshot, key, at_any_time), "a snapshot misses an item");
   }
 }
 

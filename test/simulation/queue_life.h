@@ -18,6 +18,7 @@
 #include "workqueue/executor.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/lease.h"
+#include "workqueue/snapshot.h"
 #include "workqueue/thread_pool.h"
 
 namespace workqueue {
@@ -43,8 +44,9 @@ class QueueLife {
     bool delays = false;
     bool rate_limits = false;
     bool priorities = false;
-    bool is_layered = false;  // on another queue, which is shut down later
-    bool holds_back = false;  // The ordering may hold items back.
+    bool is_layered = false;     // on another queue, which is shut down later
+    bool holds_back = false;     // The ordering may hold items back.
+    const int* depth = nullptr;  // the metric of the queue, if it has one
   };
 
   explicit QueueLife(Options options) : options_(std::move(options)) {}
@@ -76,6 +78,10 @@ class QueueLife {
   void NoteHandOut(const Key& key, int64_t begin);
   void EndLease(Lease<Key>* lease);
   void Look();
+  // Whether `key` is there, or will be by when it is owed.
+  bool Has(const Snapshot<Key>& snapshot, const Key& key,
+           const Owed& owed) const;
+  void Watch();
   void CancelSome();
   void CheckRest();
   void End();

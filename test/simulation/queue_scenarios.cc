@@ -8,13 +8,22 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "test/simulation/any_executor.h"
 #include "test/simulation/queue_life.h"
 #include "test/simulation/scenario.h"
 #include "workqueue/delaying_queue.h"
+#include "workqueue/executor.h"
 #include "workqueue/fair_ordering.h"
+#include "workqueue/interfaces.h"
+#include "workqueue/lease.h"
+#include "workqueue/metrics.h"
 #include "workqueue/priority_queue.h"
 #include "workqueue/queue.h"
 #include "workqueue/rate_limiting_queue.h"
@@ -22,15 +31,84 @@
 namespace workqueue {
 namespace {
 
+using simulation::AtRest;
 using simulation::Check;
 using simulation::Choose;
 using Key = std::string;
 
-const AddScenario queue("queue", "a Queue, from its making to its end", [] {
-  QueueLife::Options options;
-  options.make = [] { return std::make_unique<Queue<Key>>(); };
-  QueueLife(std::move(options)).Live();
-});
+// The metrics of one queue. Only the depth is kept.
+class Metrics final : public MetricsProvider {
+ public:
+  const int* depth() const { return &depth_; }
+
+  std::unique_ptr<GaugeMetric> NewDepthMetric(absl::string_view) override {
+    class Depth final : public GaugeMetric {
+     public:
+      explicit Depth(int* depth) : depth_(*depth) {}
+      void Inc() override { ++depth_; }
+      void Dec() override { Check(--depth_ >= 0, "a depth is negative"); }
+
+     private:
+      int& depth_;
+    };
+    return std::make_unique<Depth>(&depth_);
+  }
+  std::unique_ptr<CounterMetric> NewAddsMetric(absl::string_view) override {
+    return nullptr;
+  }
+  std::unique_ptr<HistogramMetric> NewLatencyMetric(
+      absl::string_view) override {
+    return nullptr;
+  }
+  std::unique_ptr<HistogramMetric> NewWorkDurationMetric(
+      absl::string_view) override {
+    return nullptr;
+  }
+  std::unique_ptr<SettableGaugeMetric> NewUnfinishedWorkSecondsMetric(
+      absl::string_view) override {
+    return nullptr;
+  }
+  std::unique_ptr<SettableGaugeMetric> NewLongestRunningProcessorSecondsMetric(
+      absl::string_view) override {
+    return nullptr;
+  }
+  std::unique_ptr<SettableGaugeMetric> NewWaitingItemsMetric(
+      absl::string_view) override {
+    class Waiting final : public SettableGaugeMetric {
+     public:
+      void Set(double value) override {
+        Check(value >= 0, "a number of items is negative");
+      }
+    };
+    return std::make_unique<Waiting>();
+  }
+  std::unique_ptr<CounterMetric> NewRetriesMetric(absl::string_view) override {
+    return nullptr;
+  }
+
+ private:
+  int depth_ = 0;
+};
+
+// `Q` is a queue, and `Options` its options. It has metrics at times.
+template <typename Q, typename Options>
+void Live(QueueLife::Options life) {
+  Metrics metrics;
+  const bool has_metrics = OneIn(4);
+  life.make = [&metrics, has_metrics] {
+    Options options;
+    if (has_metrics) {
+      options.name = "q";
+      options.metrics_provider = &metrics;
+    }
+    return std::make_unique<Q>(std::move(options));
+  };
+  if (has_metrics) life.depth = metrics.depth();
+  QueueLife(std::move(life)).Live();
+}
+
+const AddScenario queue("queue", "a Queue, from its making to its end",
+                        [] { Live<Queue<Key>, QueueOptions<Key>>({}); });
 
 // One item of all is processed at a time, or one of each of two groups.
 const AddScenario held_back(
@@ -55,55 +133,189 @@ const AddScenario held_back(
 
 const AddScenario delaying("delaying_queue", "the same of a DelayingQueue", [] {
   QueueLife::Options options;
-  options.make = [] { return std::make_unique<DelayingQueue<Key>>(); };
   options.is_layered = true;
   options.delays = true;
-  QueueLife(std::move(options)).Live();
+  Live<DelayingQueue<Key>, DelayingQueueOptions<Key>>(std::move(options));
 });
 
 const AddScenario limiting(
     "rate_limiting_queue", "the same of a RateLimitingQueue", [] {
       QueueLife::Options options;
-      options.make = [] { return std::make_unique<RateLimitingQueue<Key>>(); };
       options.is_layered = true;
       options.delays = options.rate_limits = true;
-      QueueLife(std::move(options)).Live();
+      Live<RateLimitingQueue<Key>, RateLimitingQueueOptions<Key>>(
+          std::move(options));
     });
 
-const AddScenario priorities("priority_queue", "the same of a PriorityQueue",
-                             [] {
-                               QueueLife::Options options;
-                               options.make = [] {
-                                 return std::make_unique<PriorityQueue<Key>>();
-                               };
-                               options.delays = options.rate_limits =
-                                   options.priorities = true;
-                               QueueLife(std::move(options)).Live();
-                             });
+const AddScenario priorities(
+    "priority_queue", "the same of a PriorityQueue", [] {
+      QueueLife::Options options;
+      options.delays = options.rate_limits = options.priorities = true;
+      Live<PriorityQueue<Key>, PriorityQueueOptions<Key>>(std::move(options));
+    });
 
-// Threads add items, and who gets the last one destroys the queue at once,
-// while their calls return.
-const AddScenario queue_end("queue_end",
-                            "a Queue that is destroyed as soon as it may be",
-                            [] {
-                              auto queue = std::make_unique<Queue<Key>>();
-                              Queue<Key>* const pointer = queue.get();
-                              const int adds = 1 + Choose(3);
-                              Threads threads;
-                              for (int i = 0; i < adds; ++i) {
-                                threads.Start([pointer, i] {
-                                  Check(pointer->Add(absl::StrCat(i)),
-                                        "an open queue refuses an item");
-                                });
-                              }
-                              int seen = 0;
-                              while (seen < adds) {
-                                const std::optional<Key> key = pointer->Get();
-                                Check(key.has_value(), "an open queue ends");
-                                ++seen;
-                              }
-                              queue.reset();
+std::unique_ptr<Interface<Key>> AnyQueue() {
+  switch (Choose(4)) {
+    case 0:
+      return std::make_unique<Queue<Key>>();
+    case 1:
+      return std::make_unique<DelayingQueue<Key>>();
+    case 2:
+      return std::make_unique<RateLimitingQueue<Key>>();
+    default:
+      return std::make_unique<PriorityQueue<Key>>();
+  }
+}
+
+// Threads block in a queue in each way, and callbacks wait in it, while it is
+// shut down or destroyed. All hear of that, nobody before, and what a callback
+// has is destroyed when the destructor returns.
+const AddScenario blocked(
+    "queue_blocked", "who blocks in a queue that ends", [] {
+      const std::unique_ptr<Executor> executor = AnyExecutor();
+      std::unique_ptr<Interface<Key>> owned = AnyQueue();
+      Interface<Key>* const queue = owned.get();
+      constexpr absl::Duration kTimeout = absl::Seconds(2);
+      Check(queue->Add("a") && queue->TryGet().ok(), "an item does not come");
+      // It is being processed, so drains block.
+      bool ended = false;
+      bool destroys = false;
+      const auto check = [&](const absl::Status& status, absl::Duration begin,
+                             bool timed) {
+        if (timed && absl::IsDeadlineExceeded(status)) {
+          Check(simulation::Now() >= begin + kTimeout, "a wait ends early");
+          return;
+        }
+        Check(absl::IsCancelled(status) && ended,
+              "a wait ends without a reason");
+      };
+      Threads threads;
+      for (int i = 1 + Choose(4); i > 0; --i) {
+        const int kind = Choose(6);
+        threads.Start([&, kind] {
+          const absl::Duration begin = simulation::Now();
+          Lease<Key> lease;
+          switch (kind) {
+            case 0:
+              check(queue->Get().has_value() ? absl::OkStatus()
+                                             : absl::CancelledError(""),
+                    begin, false);
+              break;
+            case 1:
+              check(queue->GetWithTimeout(kTimeout).status(), begin, true);
+              break;
+            case 2:
+              check(queue->AcquireInto(&lease, kTimeout), begin, true);
+              break;
+            case 3:
+              check(queue->AcquireUpTo(2).status(), begin, false);
+              break;
+            default: {
+              const bool timed = kind == 4;
+              ended = true;  // It begins a shutdown.
+              Check(!queue->ShutDownWithDrainWithin(
+                        timed ? kTimeout : absl::InfiniteDuration()),
+                    "a drain ends though an item is processed");
+              Check(!timed || destroys || simulation::Now() >= begin + kTimeout,
+                    "a drain ends early");
+            }
+          }
+        });
+      }
+      int called = 0;
+      int alive = 0;
+      const int callbacks = Choose(3);
+      for (int i = callbacks; i > 0; --i) {
+        ++alive;
+        const std::shared_ptr<void> life(nullptr, [&](void*) { --alive; });
+        queue->AcquireAsync(executor.get(),
+                            [&, life](absl::StatusOr<Lease<Key>> lease) {
+                              Check(absl::IsCancelled(lease.status()) && ended,
+                                    "a callback is called without a reason");
+                              ++called;
                             });
+      }
+      if (OneIn(2)) simulation::Sleep(absl::Seconds(1 + 2 * Choose(2)));
+      AtRest([&] { ended = destroys = true; });
+      if (OneIn(3)) queue->ShutDown();
+      owned.reset();
+      Check(called == callbacks, "a callback is not called");
+      Check(alive == 0, "a callback outlives its queue");
+      threads.Join();
+    });
+
+// Threads add items and shut the queue down. Who gets the last item, or learns
+// of the shutdown, destroys the queue at once, while their calls return.
+const AddScenario queue_end(
+    "queue_end", "a queue that is destroyed as soon as it may be", [] {
+      std::unique_ptr<Interface<Key>> owned = AnyQueue();
+      Interface<Key>* const queue = owned.get();
+      const int adds = 1 + Choose(3);
+      Threads threads;
+      for (int i = 0; i < adds; ++i) {
+        threads.Start([queue, i] {
+          Check(queue->Add(absl::StrCat(i)), "an open queue refuses an item");
+        });
+      }
+      for (int seen = 0; seen < adds; ++seen) {
+        Check(queue->Get().has_value(), "an open queue ends");
+      }
+      if (OneIn(2)) {
+        const int way = Choose(4);
+        threads.Start([queue, way] {
+          switch (way) {
+            case 0:
+              queue->ShutDown();
+              break;
+            case 1:
+              queue->Close();
+              break;
+            default:
+              // Items are being processed.
+              Check(!queue->ShutDownWithDrainWithin(
+                        way == 2 ? absl::ZeroDuration()
+                                 : absl::InfiniteDuration()),
+                    "a drain ends though an item is processed");
+          }
+        });
+        Check(!queue->Get().has_value(), "a shut queue hands out an item");
+      }
+      owned.reset();
+    });
+
+// So many callbacks wait that the memory of those that are cancelled is given
+// to others.
+const AddScenario peak(
+    "queue_peak", "a peak of callbacks that wait in a Queue", [] {
+      constexpr int kCallbacks = 400;
+      std::vector<int> called(kCallbacks);
+      std::vector<bool> cancelled(kCallbacks);
+      std::vector<AcquireId> ids;
+      const std::unique_ptr<Executor> executor = AnyExecutor();
+      auto queue = std::make_unique<Queue<Key>>();
+      for (int i = 0; i < kCallbacks; ++i) {
+        ids.push_back(queue->AcquireAsync(
+            executor.get(),
+            [&called, i](absl::StatusOr<Lease<Key>>) { ++called[i]; }));
+      }
+      {
+        Threads threads;
+        threads.Start([&] {
+          for (int n = 10; n > 0; --n) queue->Add(absl::StrCat(n));
+        });
+        const int kept = 2 + Choose(40);  // one of so many
+        for (int i = 0; i < kCallbacks; ++i) {
+          if (i % kept == 0) continue;
+          cancelled[i] = queue->CancelAcquire(ids[i]);
+        }
+      }
+      queue->ShutDown();
+      simulation::AwaitIdle();  // The leases have ended.
+      queue.reset();
+      for (int i = 0; i < kCallbacks; ++i) {
+        Check(called[i] == (cancelled[i] ? 0 : 1), "a callback is lost");
+      }
+    });
 
 // Threads add without a wait for the lock, and others poll.
 const AddScenario ring("ring", "contended adds to a Queue", [] {
@@ -120,7 +332,8 @@ const AddScenario ring("ring", "contended adds to a Queue", [] {
     return true;
   };
   int left = 2 + Choose(3);
-  const int adds = 1 + Choose(4);
+  // Some times beyond the end of the ring, which has 64 slots.
+  const int adds = OneIn(16) ? 40 : 1 + Choose(4);
   const bool all_differ = Choose(2) == 0;
   Threads threads;
   for (int i = left; i > 0; --i) {
