@@ -253,6 +253,7 @@ void QueueLife::Process(const Key& key) {
 
 void QueueLife::EndLease(Lease<Key>* lease) {
   const Key key = **lease;
+  if (OneIn(8)) Check(!queue_->Done(key), "Done() ends a lease");
   const int64_t token = tokens_[key];
   tokens_.erase(key);
   const int64_t begin = history_.BeginEnd(key);

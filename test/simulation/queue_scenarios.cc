@@ -4,6 +4,7 @@
 // The queues in memory.
 
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -167,82 +168,152 @@ std::unique_ptr<Interface<Key>> AnyQueue() {
   }
 }
 
+std::unique_ptr<Interface<Key>> QueueOfOneAtATime() {
+  FairDimension<Key> dimension;
+  dimension.group_of = [](const Key&) { return Key(); };
+  dimension.max_in_process = 1;
+  FairOrderingOptions<Key> fair;
+  fair.dimensions.push_back(std::move(dimension));
+  QueueOptions<Key> options;
+  options.ordering = *FairOrdering<Key>::Create(std::move(fair));
+  return std::make_unique<Queue<Key>>(std::move(options));
+}
+
 // Threads block in a queue in each way, and callbacks wait in it, while it is
 // shut down or destroyed. All hear of that, nobody before, and what a callback
-// has is destroyed when the destructor returns.
-const AddScenario blocked(
-    "queue_blocked", "who blocks in a queue that ends", [] {
-      const std::unique_ptr<Executor> executor = AnyExecutor();
-      std::unique_ptr<Interface<Key>> owned = AnyQueue();
-      Interface<Key>* const queue = owned.get();
-      constexpr absl::Duration kTimeout = absl::Seconds(2);
-      Check(queue->Add("a") && queue->TryGet().ok(), "an item does not come");
-      // It is being processed, so drains block.
-      bool ended = false;
-      bool destroys = false;
-      const auto check = [&](const absl::Status& status, absl::Duration begin,
-                             bool timed) {
-        if (timed && absl::IsDeadlineExceeded(status)) {
-          Check(simulation::Now() >= begin + kTimeout, "a wait ends early");
+// has is destroyed when the destructor returns. An item may be held back, which
+// somebody gets after the shutdown, too.
+void Block() {
+  std::unique_ptr<Executor> executor = AnyExecutor();
+  const bool destroys_in_task = OneIn(4);
+  if (destroys_in_task) executor = std::make_unique<InlineExecutor>();
+  const bool holds_back = OneIn(3);
+  std::unique_ptr<Interface<Key>> owned =
+      holds_back ? QueueOfOneAtATime() : AnyQueue();
+  Interface<Key>* const queue = owned.get();
+  constexpr absl::Duration kTimeout = absl::Seconds(2);
+  // "a" is being processed, so drains block.
+  Check(queue->Add("a") && queue->TryGet().ok(), "an item does not come");
+  if (holds_back) Check(queue->Add("b"), "an open queue refuses an item");
+  bool ended = false;     // An end has begun.
+  bool destroys = false;  // That of the destructor.
+  bool ends_drains = false;
+  bool released = false;  // "b" may be handed out.
+  int getting = 0;        // calls without a timeout, and callbacks
+  int got = 0;
+  struct Wait {
+    absl::Duration begin;
+    bool timed;
+    bool over = false;
+  };
+  std::list<Wait> waits;
+  const auto check = [&](const absl::Status& status) {
+    if (status.ok()) {
+      Check(released && ++got == 1, "an item comes that is held back");
+      return;
+    }
+    Check(absl::IsCancelled(status), status.message());
+    Check(holds_back ? destroys || released : ended,
+          "a wait ends without a reason");
+  };
+  Threads threads;
+  for (int i = 1 + Choose(4); i > 0; --i) {
+    const int kind = Choose(6);
+    getting += kind == 0 || kind == 3;
+    threads.Start([&, kind] {
+      Wait& mine = waits.emplace_back();
+      mine.begin = simulation::Now();
+      mine.timed = kind == 1 || kind == 2 || kind == 4;
+      absl::Status status;
+      Lease<Key> lease;
+      switch (kind) {
+        case 0:
+        case 1: {
+          absl::StatusOr<Key> key = absl::CancelledError("");
+          if (kind == 1) {
+            key = queue->GetWithTimeout(kTimeout);
+          } else if (std::optional<Key> next = queue->Get()) {
+            key = *std::move(next);
+          }
+          status = key.status();
+          mine.over = true;
+          if (!key.ok()) break;
+          check(status);
+          queue->Done(*key);
           return;
         }
-        Check(absl::IsCancelled(status) && ended,
-              "a wait ends without a reason");
-      };
-      Threads threads;
-      for (int i = 1 + Choose(4); i > 0; --i) {
-        const int kind = Choose(6);
-        threads.Start([&, kind] {
-          const absl::Duration begin = simulation::Now();
-          Lease<Key> lease;
-          switch (kind) {
-            case 0:
-              check(queue->Get().has_value() ? absl::OkStatus()
-                                             : absl::CancelledError(""),
-                    begin, false);
-              break;
-            case 1:
-              check(queue->GetWithTimeout(kTimeout).status(), begin, true);
-              break;
-            case 2:
-              check(queue->AcquireInto(&lease, kTimeout), begin, true);
-              break;
-            case 3:
-              check(queue->AcquireUpTo(2).status(), begin, false);
-              break;
-            default: {
-              const bool timed = kind == 4;
-              ended = true;  // It begins a shutdown.
-              Check(!queue->ShutDownWithDrainWithin(
-                        timed ? kTimeout : absl::InfiniteDuration()),
-                    "a drain ends though an item is processed");
-              Check(!timed || destroys || simulation::Now() >= begin + kTimeout,
-                    "a drain ends early");
-            }
-          }
-        });
+        case 2:
+          status = queue->AcquireInto(&lease, kTimeout);
+          break;
+        case 3:
+          status = queue->AcquireUpTo(2).status();
+          break;
+        default:
+          ended = true;  // It begins a shutdown.
+          Check(!queue->ShutDownWithDrainWithin(
+                    mine.timed ? kTimeout : absl::InfiniteDuration()) ||
+                    released,
+                "a drain ends though an item is processed");
+          mine.over = true;
+          Check(!mine.timed || ends_drains || released ||
+                    simulation::Now() >= mine.begin + kTimeout,
+                "a drain ends early");
+          return;
       }
-      int called = 0;
-      int alive = 0;
-      const int callbacks = Choose(3);
-      for (int i = callbacks; i > 0; --i) {
-        ++alive;
-        const std::shared_ptr<void> life(nullptr, [&](void*) { --alive; });
-        queue->AcquireAsync(executor.get(),
-                            [&, life](absl::StatusOr<Lease<Key>> lease) {
-                              Check(absl::IsCancelled(lease.status()) && ended,
-                                    "a callback is called without a reason");
-                              ++called;
-                            });
+      mine.over = true;
+      if (mine.timed && absl::IsDeadlineExceeded(status)) {
+        Check(simulation::Now() >= mine.begin + kTimeout, "a wait ends early");
+      } else {
+        check(status);
       }
-      if (OneIn(2)) simulation::Sleep(absl::Seconds(1 + 2 * Choose(2)));
-      AtRest([&] { ended = destroys = true; });
-      if (OneIn(3)) queue->ShutDown();
-      owned.reset();
-      Check(called == callbacks, "a callback is not called");
-      Check(alive == 0, "a callback outlives its queue");
-      threads.Join();
     });
+  }
+  int called = 0;
+  int alive = 0;
+  const int callbacks = Choose(3);
+  for (int i = callbacks; i > 0; --i) {
+    ++getting;
+    ++alive;
+    const std::shared_ptr<void> life(nullptr, [&](void*) { --alive; });
+    queue->AcquireAsync(executor.get(),
+                        [&, life](const absl::StatusOr<Lease<Key>>& lease) {
+                          check(lease.status());
+                          ++called;
+                        });
+  }
+  if (OneIn(2)) simulation::Sleep(absl::Seconds(1 + 2 * Choose(2)));
+  const auto check_rest = [&] {
+    for (const Wait& it : waits) {
+      Check(it.over || !it.timed || it.begin + kTimeout > simulation::Now(),
+            "a wait does not end");
+    }
+  };
+  AtRest(check_rest);
+  if (holds_back && OneIn(2)) {
+    ended = true;
+    if (OneIn(2)) {
+      ends_drains = true;
+      queue->ShutDown();
+    }
+    AtRest([&] { released = true; });
+    Check(queue->Done("a"), "Done() finds nothing");
+    AtRest([&] {
+      Check(got == 1 || getting == 0, "nobody gets what was held back");
+    });
+  }
+  AtRest([&] { ended = destroys = ends_drains = true; });
+  if (OneIn(3)) queue->ShutDown();
+  if (destroys_in_task) {
+    executor->Execute([&owned] { owned.reset(); });
+  } else {
+    owned.reset();
+  }
+  Check(called == callbacks, "a callback is not called");
+  Check(alive == 0, "a callback outlives its queue");
+  threads.Join();
+}
+const AddScenario blocked("queue_blocked", "who blocks in a queue that ends",
+                          Block, /*exact_time=*/true);
 
 // Threads add items and shut the queue down. Who gets the last item, or learns
 // of the shutdown, destroys the queue at once, while their calls return.
