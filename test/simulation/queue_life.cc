@@ -221,7 +221,12 @@ void QueueLife::AddLater(const Key& key) {
   if (is_owed && !ending_ && cancels_[key] == cancels && cancels % 2 == 0) {
     const auto found = owed_.find(key);
     if (found == owed_.end() || found->second.due > simulation::Now()) {
-      owed_[key] = {begin, due + (simulation::Now() - (due - delay))};
+      Owed owed = {begin, due + (simulation::Now() - (due - delay))};
+      // The earlier time counts.
+      if (found != owed_.end() && last_hand_out_[key] < found->second.event) {
+        owed.due = (std::min)(owed.due, found->second.due);
+      }
+      owed_[key] = owed;
     }
   }
 }
@@ -452,6 +457,9 @@ void QueueLife::CheckRest() {
   for (const std::shared_ptr<Call>& call : calls_) {
     callbacks += !call->called && !call->cancelled;
   }
+  Check(snapshot->num_queued == snapshot->queued.size() &&
+            snapshot->num_waiting == snapshot->waiting.size(),
+        "a snapshot counts other items than it has");
   Check(snapshot->num_processing == tokens_.size(),
         "the queue and the workers do not agree on what is processed");
   if (!options_.holds_back || snapshot->num_processing == 0) {
@@ -580,6 +588,13 @@ void QueueLife::EndOnce(int way) {
       break;
   }
   Check(queue_->ShuttingDown(), "a shut queue is open");
+  Check(!queue_->Add(keys_[0]), "a shut queue takes an item");
+  if (options_.delays) {
+    Check(!delaying()->AddAfter(keys_[0], absl::Seconds(1)) &&
+              !delaying()->Reschedule(keys_[0], absl::Seconds(1)) &&
+              !delaying()->CancelDelayed(keys_[0]),
+          "an item waits in a shut queue");
+  }
   if (drained) history_.IsIdle(begin);
 }
 

@@ -3,8 +3,10 @@
 //
 // The queues in memory.
 
+#include <cstddef>
 #include <cstdint>
 #include <list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -374,9 +376,10 @@ const AddScenario peak(
         threads.Start([&] {
           for (int n = 10; n > 0; --n) queue->Add(absl::StrCat(n));
         });
+        const bool keeps_last = OneIn(2);
         const int kept = 2 + Choose(40);  // one of so many
         for (int i = 0; i < kCallbacks; ++i) {
-          if (i % kept == 0) continue;
+          if (keeps_last ? i >= kCallbacks - 4 : i % kept == 0) continue;
           cancelled[i] = queue->CancelAcquire(ids[i]);
         }
       }
@@ -388,15 +391,26 @@ const AddScenario peak(
       }
     });
 
-// Threads add without a wait for the lock, and others poll.
+// Threads add without a wait for the lock, others poll, and callbacks wait.
+// Items come in the order of their adds.
 const AddScenario ring("ring", "contended adds to a Queue", [] {
+  InlineExecutor executor;
   Queue<Key> queue;
   History history;
+  struct Item {
+    int64_t add_begin, add_end, out_begin, out_end;
+  };
+  std::map<Key, Item> items;
+  const auto note_out = [&](const Key& key, int64_t begin) {
+    items[key].out_begin = begin;
+    items[key].out_end = history.Begin();
+    return history.HandOut(key, begin);
+  };
   const auto take = [&](absl::Duration timeout) {
     const int64_t begin = history.Begin();
     const absl::StatusOr<Key> key = queue.GetWithTimeout(timeout);
     if (!key.ok()) return false;
-    const int64_t token = history.HandOut(*key, begin);
+    const int64_t token = note_out(*key, begin);
     const int64_t end = history.BeginEnd(*key);
     Check(queue.Done(*key), "Done() finds nothing");
     history.End(*key, QueueOperation::kDone, end, token);
@@ -416,6 +430,8 @@ const AddScenario ring("ring", "contended adds to a Queue", [] {
         const bool added = queue.Add(key);
         Check(added || queue.ShuttingDown(), "an open queue refuses an item");
         if (!added) break;
+        items[key].add_begin = begin;
+        items[key].add_end = history.Begin();
         history.End(key, QueueOperation::kAdd, begin);
         // Whoever has added an item sees it.
         if (Choose(4) == 3) {
@@ -436,7 +452,33 @@ const AddScenario ring("ring", "contended adds to a Queue", [] {
       }
     });
   }
-  if (Choose(2) == 0) simulation::AwaitIdle();
+  int waiting = 0;  // callbacks
+  if (Choose(2) == 0) {
+    threads.Start([&] {
+      for (int n = 1 + Choose(3); n > 0; --n) {
+        ++waiting;
+        const int64_t begin = history.Begin();
+        queue.AcquireAsync(
+            &executor, [&, begin](absl::StatusOr<Lease<Key>> lease) {
+              --waiting;
+              if (!lease.ok()) return;
+              const Key key = **lease;
+              const int64_t token = note_out(key, begin);
+              const int64_t end = history.BeginEnd(key);
+              Check(lease->Done(), "a lease is lost");
+              history.End(key, QueueOperation::kDone, end, token);
+            });
+        sync::Yield();
+      }
+    });
+  }
+  if (Choose(2) == 0) {
+    AtRest([&] {
+      const size_t queued = queue.TakeSnapshotUpTo(0)->num_queued;
+      Check(queued == 0 || waiting == 0,
+            "a callback waits while an item is queued");
+    });
+  }
   const int64_t begin = history.Begin();
   bool drains = false;
   sync::Thread worker;
@@ -457,6 +499,14 @@ const AddScenario ring("ring", "contended adds to a Queue", [] {
   }
   history.IsIdle(history.Begin());
   history.Verify();
+  if (!all_differ) return;
+  for (const auto& [key, first] : items) {
+    for (const auto& [other, second] : items) {
+      Check(first.add_end >= second.add_begin ||
+                second.out_end >= first.out_begin,
+            "items come in another order");
+    }
+  }
 });
 
 // Few threads and calls, for a search of all schedules.
