@@ -1,8 +1,10 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Memory that is freed is filled, so that who uses it later finds nothing of
-// what was there.
+// Memory that is freed is filled and kept for a while. So who reads it finds
+// nothing of what was there, and who writes to it is found.
+
+#include "test/simulation/memory.h"
 
 #include <malloc.h>
 
@@ -11,20 +13,59 @@
 #include <cstring>
 #include <new>
 
+#include "workqueue/simulation/simulation.h"
+
+namespace workqueue {
 namespace {
+
+constexpr unsigned char kFreed = 0xdd;
+constexpr size_t kMostKept = 1024;
+// Of larger memory, the begin counts.
+constexpr size_t kMostBytes = 4096;
+
+// A ring of what was freed last.
+void* kept[kMostKept];
+size_t next = 0;
+
+size_t BytesOf(void* memory) {
+  const size_t size = malloc_usable_size(memory);
+  return size < kMostBytes ? size : kMostBytes;
+}
+
+void CheckKept(const void* memory, size_t size) {
+  const auto* const bytes = static_cast<const unsigned char*>(memory);
+  for (size_t i = 0; i < size; ++i) {
+    simulation::Check(bytes[i] == kFreed, "memory is written that was freed");
+  }
+}
 
 void Free(void* memory) {
   if (memory == nullptr) return;
-  constexpr int kFreed = 0xdd;
-  memset(memory, kFreed, malloc_usable_size(memory));
-  free(memory);
+  memset(memory, kFreed, BytesOf(memory));
+  void*& place = kept[next];
+  next = (next + 1) % kMostKept;
+  if (place != nullptr) {
+    CheckKept(place, BytesOf(place));
+    free(place);
+  }
+  place = memory;
 }
 
 }  // namespace
 
-void operator delete(void* memory) noexcept { Free(memory); }
-void operator delete(void* memory, size_t) noexcept { Free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { Free(memory); }
+void CheckFreedMemory() {
+  for (void* memory : kept) {
+    if (memory != nullptr) CheckKept(memory, BytesOf(memory));
+  }
+}
+
+}  // namespace workqueue
+
+void operator delete(void* memory) noexcept { workqueue::Free(memory); }
+void operator delete(void* memory, size_t) noexcept { workqueue::Free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept {
+  workqueue::Free(memory);
+}
 void operator delete(void* memory, size_t, std::align_val_t) noexcept {
-  Free(memory);
+  workqueue::Free(memory);
 }

@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -22,6 +23,8 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "test/simulation/any_executor.h"
+#include "test/simulation/memory.h"
 #include "test/simulation/scenario.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/clock.h"
@@ -121,6 +124,7 @@ const AddScenario pool(
       owned.reset();
       Check(run == submitted, "a task is lost, or runs twice");
       threads.Join();
+      CheckFreedMemory();
     });
 
 // A clock without parkers of its own.
@@ -181,6 +185,8 @@ const AddScenario parker("parker", "a parker", [] {
   // Nobody may call `Unpark()` later.
   if (unparked < unparks || seen < unparks || is_bare) threads.Join();
   owned.reset();
+  threads.Join();
+  CheckFreedMemory();
 });
 
 // A value of a `DelayQueue`, and what has happened to it.
@@ -224,11 +230,12 @@ class DelayToken {
   DelayValue* value_;
 };
 
-const AddScenario delay_queue("delay_queue", "a DelayQueue", [] {
+// `exact`: time passes only when no thread can go on.
+void DelayQueueLife(bool exact) {
   std::list<DelayValue> values;
   DelayQueueOptions options;
   options.waiting_set = AnySet();
-  const absl::Duration tick = absl::Milliseconds(1);
+  const absl::Duration tick = options.waiting_set.tick();
   int waiting = 0;  // takers
   int receiving = 0;
   bool receives = false;
@@ -249,6 +256,7 @@ const AddScenario delay_queue("delay_queue", "a DelayQueue", [] {
     owned = std::make_unique<DelayQueue<DelayToken>>(std::move(options));
   }
   DelayQueue<DelayToken>* const queue = owned.get();
+  std::multiset<absl::Duration> ends;                 // of waits with a timeout
   absl::Duration shut_at = absl::InfiniteDuration();  // when that began
   const auto shut_down = [&] {
     shut_at = (std::min)(shut_at, Now());
@@ -257,6 +265,8 @@ const AddScenario delay_queue("delay_queue", "a DelayQueue", [] {
   };
   const auto check_rest = [&] {
     AtRest([&] {
+      Check(!exact || ends.empty() || *ends.begin() > Now(),
+            "a wait does not end");
       if (receiving > 0) return;
       size_t left = 0;
       bool all_sure = true;
@@ -296,7 +306,9 @@ const AddScenario delay_queue("delay_queue", "a DelayQueue", [] {
           }
         } else if (kind == 1) {
           constexpr absl::Duration kTimeout = absl::Milliseconds(700);
+          const auto end = ends.insert(begin + kTimeout);
           absl::StatusOr<DelayToken> value = queue->TakeWithTimeout(kTimeout);
+          ends.erase(end);
           --waiting;
           status = value.status();
           if (value.ok()) {
@@ -373,20 +385,40 @@ const AddScenario delay_queue("delay_queue", "a DelayQueue", [] {
   AtRest([&] { destroying = waiting == num_takers && OneIn(2); });
   if (!destroying) {
     shut_down();
+    AtRest([&] { Check(waiting == 0, "a shutdown leaves a taker asleep"); });
+    DelayValue late;
+    Check(!queue->Push(DelayToken(&late), absl::ZeroDuration()),
+          "a shut queue takes a value");
+    for (const DelayValue& it : values) {
+      Check(!queue->Reset(it.handle, absl::ZeroDuration()),
+            "a value of a shut queue is reset");
+    }
     // Who waits for a value gets nothing, and what is due is taken before.
     takers.Join();
     for (const DelayValue& it : values) {
-      Check(
-          !has_taker || it.taken || it.cancelled || it.latest + tick > shut_at,
-          "a value is lost that was due");
+      Check(!has_taker || receives || it.taken || it.cancelled || !it.handle ||
+                it.latest + tick > shut_at,
+            "a value is lost that was due");
     }
   }
   shut_at = (std::min)(shut_at, Now());
+  if (destroying && OneIn(2)) {
+    // A taker may get it while the destructor runs.
+    DelayValue& last = values.emplace_back();
+    last.earliest = last.latest = Now();
+    queue->Push(DelayToken(&last), absl::ZeroDuration());
+  }
   owned.reset();
+  takers.Join();
   for (const DelayValue& it : values) {
     Check(it.taken || it.destroyed, "a value outlives its queue");
   }
-});
+}
+const AddScenario delay_queue("delay_queue", "a DelayQueue",
+                              [] { DelayQueueLife(false); });
+const AddScenario exact_delay_queue(
+    "exact_delay_queue", "the same, while time passes exactly",
+    [] { DelayQueueLife(true); }, /*exact_time=*/true);
 
 const AddScenario scheduler("scheduler", "a Scheduler", [] {
   struct Task {
@@ -394,6 +426,7 @@ const AddScenario scheduler("scheduler", "a Scheduler", [] {
     absl::Duration latest = absl::InfiniteDuration();  // of the first run
     absl::Duration period;
     bool cancels = false;  // Somebody has tried to cancel it.
+    bool over = false;     // It has cancelled itself.
     int runs = 0;
     bool running = false;
     bool cancelled = false;
@@ -416,17 +449,20 @@ const AddScenario scheduler("scheduler", "a Scheduler", [] {
     auto task = std::make_shared<Task>();
     tasks.push_back(task);
     // Destroyed with the function.
-    std::shared_ptr<void> life(nullptr, [task](void*) {
+    std::shared_ptr<void> life(nullptr, [task, scheduler](void*) {
       Check(!task->running, "a function is destroyed while it runs");
+      scheduler->Len();  // No lock is held.
       task->alive = false;
     });
-    const absl::Duration delay = AnyDelay();
+    // Between two ticks of a wheel at times.
+    const absl::Duration delay =
+        AnyDelay() + absl::Microseconds(300 * Choose(2));
     task->due = Now() + delay;
-    auto run = [task, life, scheduler, &cancels] {
+    auto run = [task, life, scheduler, &cancels, &end] {
       Check(!task->running, "the runs of a task overlap");
       Check(task->alive, "a function runs that is destroyed");
       Check(task->due <= Now(), "a task runs early");
-      Check(!task->cancelled, "a cancelled task runs");
+      Check(!task->cancelled && !task->over, "a cancelled task runs");
       Check(task->period > absl::ZeroDuration() || task->runs == 0,
             "a task runs twice");
       task->running = true;
@@ -437,8 +473,12 @@ const AddScenario scheduler("scheduler", "a Scheduler", [] {
         ++cancels;
         task->cancels = true;
         scheduler->CancelAndWait(task->id);
-        // No further run begins.
-        task->period = absl::ZeroDuration();
+        task->over = true;
+      }
+      if (OneIn(16)) {
+        ++cancels;
+        end = (std::min)(end, Now());
+        Check(!scheduler->ShutDownWithDrain(), "a task waits for itself");
       }
       task->running = false;
     };
@@ -519,7 +559,7 @@ const AddScenario scheduler("scheduler", "a Scheduler", [] {
   }
   for (int n = Choose(4); n > 0; --n) {
     check_rest();
-    simulation::Sleep(absl::Milliseconds(500 + Choose(2)));
+    simulation::Sleep(absl::Microseconds(500000 + 500 * Choose(3)));
   }
   if (OneIn(2)) check_rest();
   Threads enders;
@@ -556,11 +596,12 @@ const AddScenario timers("timers", "Timers", [] {
   Timers* const timers = owned.get();
   std::vector<std::shared_ptr<Call>> calls;
   bool ending = false;
+  bool shut = false;  // ShutDown() has returned.
   const auto check_rest = [&] {
     AtRest([&] {
       for (const auto& call : calls) {
         Check(call->called || call->cancelled || call->id == TimerId() ||
-                  call->latest + absl::Milliseconds(2) > Now(),
+                  (!shut && call->latest + absl::Milliseconds(2) > Now()),
               "a callback waits that is due");
         Check(!call->alive || !call->cancelled, "a cancelled callback is left");
       }
@@ -601,6 +642,7 @@ const AddScenario timers("timers", "Timers", [] {
     if (OneIn(3)) {
       ending = true;
       timers->ShutDown();
+      shut = true;
     }
   }
   for (int n = Choose(4); n > 0; --n) {
@@ -609,8 +651,17 @@ const AddScenario timers("timers", "Timers", [] {
   }
   if (OneIn(2)) check_rest();
   ending = true;
-  if (OneIn(2)) timers->ShutDown();
-  owned.reset();
+  if (OneIn(2)) {
+    timers->ShutDown();
+    shut = true;
+    check_rest();
+  }
+  InlineExecutor here;
+  if (OneIn(2)) {
+    owned.reset();
+  } else {
+    here.Execute([&owned] { owned.reset(); });
+  }
   for (const auto& call : calls) {
     Check(call->called != call->cancelled, "a callback is lost");
     Check(!call->alive, "a callback is not destroyed");
@@ -628,6 +679,8 @@ const AddScenario loop("waiting_loop", "clients of a WaitingLoop", [] {
       ++*all_running;
       due = false;
       if (OneIn(4)) simulation::Sleep(absl::Milliseconds(1));
+      // It may be removed meanwhile.
+      if (OneIn(4)) loop->Wake(this);
       ++runs;
       running = false;
       --*all_running;
@@ -715,6 +768,7 @@ const AddScenario fake("fake_clock", "a DelayingQueue on a FakeClock", [] {
       }
     }
     for (int n = Choose(3); n > 0; --n) {
+      if (OneIn(4)) clock.Step(-absl::Seconds(1));
       clock.Step(absl::Milliseconds(501 * (1 + Choose(3))));
       for (const auto& [key, time] : due) {
         if (time + absl::Milliseconds(2) > clock.TimeNow()) continue;
@@ -755,9 +809,10 @@ const AddScenario fake_waits("fake_clock_waits", "waits on a FakeClock", [] {
   }
   int submitted = 0;
   int run = 0;
-  const std::unique_ptr<Parker> parker =
+  std::unique_ptr<Parker> parker =
       OneIn(2) ? clock.NewParker(Parker::Role::kLoop) : nullptr;
   const bool has_loop = parker != nullptr;
+  bool is_told = false;  // of `stops`
   int asked = 0;
   int done = 0;
   absl::Time next = clock.TimeNow() + absl::Seconds(1);
@@ -772,6 +827,8 @@ const AddScenario fake_waits("fake_clock_waits", "waits on a FakeClock", [] {
         while (next <= now) next += absl::Milliseconds(500 * (1 + Choose(2)));
         parker->ParkUntil(next);
       }
+      while (!is_told) sync::Yield();
+      parker.reset();
     });
   }
   bool went_back = false;
@@ -848,6 +905,9 @@ const AddScenario fake_waits("fake_clock_waits", "waits on a FakeClock", [] {
   }
   stops = true;
   if (has_loop) parker->Unpark();
+  is_told = true;
+  // The loop is over, or ends meanwhile.
+  clock.Step(absl::Seconds(10));
   threads.Join();
 });
 
@@ -955,7 +1015,7 @@ const AddScenario peak(
     [] {
       constexpr int kAll = 400;
       const int kind = Choose(3);
-      InlineExecutor executor;
+      const std::unique_ptr<Executor> executor = AnyExecutor();
       std::unique_ptr<Timers> timers;
       std::unique_ptr<Scheduler> scheduler;
       std::unique_ptr<DelayQueue<int>> queue;
@@ -982,8 +1042,9 @@ const AddScenario peak(
         const absl::Duration delay =
             absl::Milliseconds(i % kept == 0 ? 1 + i / kept : 1000000);
         if (kind == 0) {
-          timer_ids.push_back(timers->CallAfter(
-              delay, &executor, [&end, i](const absl::Status&) { end(i); }));
+          timer_ids.push_back(
+              timers->CallAfter(delay, executor.get(),
+                                [&end, i](const absl::Status&) { end(i); }));
         } else if (kind == 1) {
           task_ids.push_back(
               *scheduler->ScheduleOnce([&end, i] { end(i); }, delay));
