@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -205,6 +206,7 @@ Source<std::string> ControllerLife::AnySource(int index) {
 }
 
 void ControllerLife::AddFromSource(SourceContext<Key>& context) {
+  Check(!over_, "a source runs after the stop");
   const Key key = AnyKey();
   const int64_t begin = NextEvent();
   if (!context.queue.Add(key)) return;
@@ -215,11 +217,15 @@ void ControllerLife::AddFromSource(SourceContext<Key>& context) {
 
 void ControllerLife::GiveThread(Source<Key>* source, bool fails) {
   const bool waits = source->wait_for_sync;
-  source->run = [this, waits, fails,
-                 run = 0](SourceContext<Key>& context) mutable {
+  const bool fails_for_ever = !source->restart_backoff.has_value();
+  source->run = [this, waits, fails, fails_for_ever,
+                 run = 0](SourceContext<Key>& context) mutable -> absl::Status {
     ++run;
+    ++sources_running_;
+    const absl::Cleanup ended = [this] { --sources_running_; };
     AddFromSource(context);
     if (fails && run == 1) {
+      has_failed_ |= fails_for_ever && waits;
       return absl::UnavailableError("no server");  // and never in sync
     }
     if (waits && run <= 2) ++synced_;
@@ -243,12 +249,29 @@ void ControllerLife::GiveNoThread(Source<Key>* source, bool fails) {
     for (const SourceDone& done : all) done(absl::OkStatus());
   };
   source->on_stop = end_all;
-  source->run_async = [this, waits, fails, ends, end_all, run = 0](
+  const bool is_awaited = waits && !source->restart_backoff.has_value();
+  source->run_async = [this, waits, fails, is_awaited, ends, end_all, run = 0](
                           std::shared_ptr<SourceContext<Key>> context,
                           SourceDone done) mutable {
     ++run;
+    ++sources_running_;
+    done = [this, done = std::move(done)](const absl::Status& status) {
+      --sources_running_;
+      done(status);
+    };
     AddFromSource(*context);
-    if (fails && run == 1) return done(absl::UnavailableError("no server"));
+    if (fails && run == 1) {
+      const auto fail = [this, done = std::move(done), is_awaited] {
+        has_failed_ |= is_awaited;
+        done(absl::UnavailableError("no server"));
+      };
+      if (OneIn(2)) return fail();
+      completers_.Start([fail] {
+        simulation::Sleep(absl::Milliseconds(200));
+        fail();
+      });
+      return;
+    }
     if (waits && run <= 2) ++synced_;
     context->mark_synced();
     switch (Choose(3)) {
@@ -434,7 +457,7 @@ absl::StatusOr<ReconcileResult> ControllerLife::Reconcile(
       break;
     case 7:
       if (!options_.shared && OneIn(4)) {
-        stopping_ = true;
+        stopping_ = stops_itself_ = true;
         Check(!controller_->Stop(), "it stops itself, and waits");
       } else {
         items_[key].counted = false;
@@ -445,7 +468,12 @@ absl::StatusOr<ReconcileResult> ControllerLife::Reconcile(
       break;
   }
   const Outcome outcome = ChooseOutcome();
+  const bool is_error = !outcome.result.ok();
+  const bool gives_back = is_error &&
+                          !IsTerminalError(outcome.result.status()) &&
+                          (context.stop.HasBeenNotified() || context.Lost());
   End(key, outcome);
+  if (gives_back) items_[key].given_back = NextEvent();
   if (outcome.throws) throw std::runtime_error("thrown");
   return outcome.result;
 }
@@ -576,6 +604,8 @@ void ControllerLife::Break() {
 
 // Waits for the callback if that is how it starts.
 absl::Status ControllerLife::Start() {
+  ++starts_;
+  const absl::Cleanup started = [this] { --starts_; };
   if (loop_ == nullptr || OneIn(2)) return controller_->Start();
   const auto told = std::make_shared<sync::Notification>();
   absl::Status result;
@@ -590,6 +620,9 @@ absl::Status ControllerLife::Start() {
 }
 
 bool ControllerLife::Stop(absl::Duration timeout) {
+  is_patient_ &= timeout == absl::InfiniteDuration();
+  ++stops_;
+  const absl::Cleanup stopped = [this] { --stops_; };
   if (loop_ == nullptr || OneIn(2)) return controller_->Stop(timeout);
   const auto told = std::make_shared<sync::Notification>();
   bool result = false;
@@ -601,6 +634,19 @@ bool ControllerLife::Stop(absl::Duration timeout) {
   Check(begun.ok(), begun.message());
   told->WaitForNotification();
   return result;
+}
+
+void ControllerLife::CheckCalls() {
+  if (options_.shared) return;  // They ask the engine.
+  Check(starts_ == 0 || (synced_ < awaited_ && stops_ == 0 && !has_failed_),
+        "a start goes on that is over");
+  if (stops_ == 0 || !started_ || starts_ > 0) return;
+  if (sources_running_ > 0 || running_ > 0) return;
+  const absl::StatusOr<Snapshot<Key>> snapshot = controller_->TakeSnapshot();
+  Check(snapshot.ok(), "a snapshot fails");
+  // What an asynchronous one has not ended is processed still.
+  Check(snapshot->num_queued + snapshot->num_processing > 0,
+        "a stop goes on that is over");
 }
 
 void ControllerLife::AwaitIdle() {
@@ -626,6 +672,11 @@ void ControllerLife::StopOnce(absl::Duration timeout) {
   stop_returned_ = true;
   Check(absl::IsCancelled(controller_->Healthy()) || !started_,
         "a controller that is stopped is healthy");
+  if (stopped) Check(sources_running_ == 0, "a source runs after the stop");
+  if (started_ && is_patient_ && !stops_itself_ && !options_.stands_by &&
+      !options_.shared) {
+    Check(stopped, "a stop that waits for ever leaves something");
+  }
   if (!stopped || options_.stands_by) return;
   // Others may have what this process has had for too long.
   if (options_.shared && !endless_) return;
@@ -659,6 +710,9 @@ std::string ControllerLife::Lost(const Snapshot<Key>& snapshot, bool strictly) {
       for (const auto& it : *parked) is_parked |= it.item == key;
     }
     if (is_parked || is_queued || is_processed) continue;
+    if (item.begun < item.given_back && !options_.shared) {
+      return absl::StrCat("an item is not given back: ", key);
+    }
     if (item.begun < item.added &&
         !(waits && (item.waits || options_.shared))) {
       return absl::StrCat("an item that was added is lost: ", key);
@@ -713,6 +767,9 @@ std::string ControllerLife::RestError() {
                 call->context.Remaining() > absl::ZeroDuration(),
             "a reconciliation is not cancelled at its deadline");
       Check(call->context.Cancelled() || !call->ended, "a call goes on");
+      Check(call->context.Cancelled() ||
+                call->context.Remaining() > absl::ZeroDuration(),
+            "a deadline does not cancel");
     }
     const absl::Status healthy = controller_->Healthy();
     if (!healthy.ok() && num_sources_ == 0) return healthy.ToString();
@@ -775,6 +832,7 @@ void ControllerLife::Live() {
                                   : absl::Seconds(1));
       });
     }
+    if (OneIn(3)) others.Start([this] { AtRest([this] { CheckCalls(); }); });
     if (options_.faults) {
       broken_ = true;
       others.Start([this] {
@@ -783,9 +841,12 @@ void ControllerLife::Live() {
     }
     if (!OneIn(10)) {
       starting_ = true;
+      const bool was_stopped = stop_returned_;
       const absl::Status status = Start();
       started_ = status.ok();
       if (started_) {
+        Check(!was_stopped, "it starts after its end");
+        Check(!controller_->Start().ok(), "it starts twice");
         Check(synced_ >= awaited_ || stopping_, "a source is not in sync");
       } else {
         Check(stopping_ || num_sources_ > 0, status.message());
@@ -822,13 +883,23 @@ void ControllerLife::Live() {
     Threads others;
     if (OneIn(3)) others.Start([this] { AddSome(); });
     if (OneIn(4)) others.Start([this] { StopOnce(absl::Milliseconds(400)); });
+    // A stop ends it.
+    if (started_ && !options_.shared && !options_.stands_by && OneIn(4)) {
+      others.Start([this] { controller_->AwaitIdle(); });
+    }
+    if (OneIn(2)) others.Start([this] { AtRest([this] { CheckCalls(); }); });
     StopOnce(Choose(2) == 0 ? absl::InfiniteDuration() : absl::Seconds(1));
   }
   AtRest([this] { over_ = stop_returned_; });
-  if (stopped_ && started_ && !options_.shared) {
+  if (over_ && started_ && !options_.shared) {
     const auto snapshot = controller_->TakeSnapshot();
-    Check(snapshot.ok() && snapshot->num_processing == 0,
+    Check(snapshot.ok(), "a snapshot fails");
+    Check(snapshot->num_processing == 0 || !stopped_,
           "an item is processed after the stop");
+    for (const std::shared_ptr<Call>& call : calls_) {
+      Check(stopped_ || !call->on_cancel || call->ended || call->cancelled,
+            "a reconciliation is not cancelled at the end of a stop");
+    }
     const std::string lost = Lost(*snapshot, /*strictly=*/false);
     Check(lost.empty(), lost);
   }

@@ -60,6 +60,8 @@ class ControllerLife {
     int64_t added = -2;
     // The same, or it waits.
     int64_t owed = -2;
+    // The same, but the item does not wait.
+    int64_t given_back = -2;
     int failures = 0;     // consecutive
     bool counted = true;  // `failures` is exact.
     bool waits = false;   // It may wait for a delay.
@@ -113,6 +115,8 @@ class ControllerLife {
   bool Stop(absl::Duration timeout);
   void StopOnce(absl::Duration timeout);
   void AwaitIdle();
+  // At a rest: a start or a stop that is in progress has something to wait for.
+  void CheckCalls();
   void CheckRest();
   std::string RestError();
   std::string Lost(const Snapshot<Key>& snapshot, bool strictly);
@@ -147,6 +151,12 @@ class ControllerLife {
   bool started_ = false;   // Start() has returned OK.
   bool starting_ = false;  // It has been called.
   bool stopping_ = false;  // A stop has begun.
+  int starts_ = 0;         // calls in progress
+  int stops_ = 0;
+  size_t sources_running_ = 0;
+  bool has_failed_ = false;    // a source, for ever, that the start waits for
+  bool is_patient_ = true;     // No stop has a timeout.
+  bool stops_itself_ = false;  // A reconciliation has stopped it.
   bool stop_returned_ = false;
   bool over_ = false;     // It had returned at the last rest.
   bool stopped_ = false;  // Stop() has returned true.
