@@ -847,7 +847,7 @@ void ControllerLife::Live() {
       if (started_) {
         Check(!was_stopped, "it starts after its end");
         Check(!controller_->Start().ok(), "it starts twice");
-        Check(synced_ >= awaited_ || stopping_, "a source is not in sync");
+        Check(synced_ >= awaited_, "a source is not in sync");
       } else {
         Check(stopping_ || num_sources_ > 0, status.message());
         stopping_ = true;

@@ -509,6 +509,37 @@ const AddScenario ring("ring", "contended adds to a Queue", [] {
   }
 });
 
+// Callbacks begin to wait while threads contend, and nobody else looks.
+const AddScenario ring_callbacks(
+    "ring_callbacks", "contended adds to a Queue in which callbacks wait", [] {
+      InlineExecutor executor;
+      Queue<Key> queue;
+      int waiting = 0;
+      Threads threads;
+      for (int i = 2 + Choose(2); i > 0; --i) {
+        threads.Start([&queue, i] {
+          for (int n = 1 + Choose(3); n > 0; --n) {
+            Check(queue.Add(absl::StrCat(i, "-", n)),
+                  "an open queue refuses an item");
+          }
+        });
+      }
+      threads.Start([&] {
+        for (int n = 1 + Choose(4); n > 0; --n) {
+          ++waiting;
+          queue.AcquireAsync(&executor,
+                             [&](absl::StatusOr<Lease<Key>>) { --waiting; });
+          if (OneIn(2)) sync::Yield();
+        }
+      });
+      AtRest([&] {
+        const size_t queued = queue.TakeSnapshotUpTo(0)->num_queued;
+        Check(queued == 0 || waiting == 0,
+              "a callback waits while an item is queued");
+      });
+      queue.ShutDown();
+    });
+
 // Few threads and calls, for a search of all schedules.
 const AddScenario small(
     "queue_small", "two threads that add, get and end an item each", [] {
