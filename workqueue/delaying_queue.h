@@ -14,6 +14,7 @@
 #include "absl/base/attributes.h"
 #include "absl/base/optimization.h"
 #include "absl/base/thread_annotations.h"
+#include "absl/cleanup/cleanup.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
@@ -320,6 +321,12 @@ class DelayingQueue final
     MutexLock lock(&mu_);
     if (ShuttingDown()) return internal::ShuttingDownError();
     DrainAddChannel(now);
+    // Also for what has been moved before something throws.
+    absl::Cleanup wake = [this, delay]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      if (delay > absl::ZeroDuration()) {
+        add_channel_.WakeBy(waiting_.NextWake());
+      }
+    };
     for (const T& item : items) {
       const size_t hash = Hash()(item);
       if (delay <= absl::ZeroDuration()) {
@@ -328,7 +335,6 @@ class DelayingQueue final
         waiting_.InsertOrMove(item, hash, now + delay, now);
       }
     }
-    if (delay > absl::ZeroDuration()) add_channel_.WakeBy(waiting_.NextWake());
     return status;
   }
 

@@ -8,13 +8,14 @@
 #include <cstddef>
 #include <functional>
 #include <limits>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/cleanup/cleanup.h"
-#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
@@ -202,8 +203,9 @@ class FairOrdering final : public internal::FairTurns<T> {
 
   std::vector<OrderingBound<T>> Bounds(const QueuedItem<T>* item,
                                        size_t max_items) const override {
-    // Null stands for the retries.
-    absl::flat_hash_set<const FairGroup*> of_item;
+    // Null stands for the retries. Abseil's hash tables are corrupt after an
+    // allocation that has thrown.
+    std::set<const FairGroup*> of_item;
     if (item != nullptr) {
       const FairGroup* group = FindLane(*item)->group;
       for (; group != nullptr; group = group->parent) of_item.insert(group);
@@ -211,7 +213,7 @@ class FairOrdering final : public internal::FairTurns<T> {
     }
     const bool holds_retries_back = this->HoldsRetriesBack();
     std::vector<OrderingBound<T>> bounds;
-    absl::flat_hash_map<const FairGroup*, size_t> indices;
+    std::map<const FairGroup*, size_t> indices;
     const auto count = [&](const FairGroup* group, const T& processing) {
       const size_t max =
           group == nullptr ? this->max_retries() : group->max_in_process;
@@ -219,7 +221,7 @@ class FairOrdering final : public internal::FairTurns<T> {
       const bool holds_back = group == nullptr
                                   ? holds_retries_back
                                   : group->AtBound() && !group->lanes.empty();
-      if (item != nullptr && !(holds_back && of_item.contains(group))) return;
+      if (item != nullptr && !(holds_back && of_item.count(group) > 0)) return;
       const auto [it, is_new] = indices.try_emplace(group, bounds.size());
       if (is_new) bounds.push_back({NameOf(group), max, 0, holds_back, {}});
       OrderingBound<T>& bound = bounds[it->second];

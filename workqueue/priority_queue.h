@@ -295,6 +295,8 @@ class PriorityQueue final
 
   void AddPushed(typename internal::AddRing<T>::Addition&& pushed) override
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
+    // Nothing may throw once the item has moved into its entry.
+    this->order_.ReserveForAdd();
     AddLocked(std::move(pushed.item), pushed.hash, absl::ZeroDuration(),
               internal::kAddAtOnce, /*guess=*/nullptr, &pushed.added);
   }

@@ -9,6 +9,7 @@
 #include "absl/functional/any_invocable.h"
 #include "test/simulation/scenario.h"
 #include "workqueue/executor.h"
+#include "workqueue/simulation/simulation.h"
 #include "workqueue/thread_pool.h"
 
 namespace workqueue {
@@ -17,6 +18,7 @@ namespace {
 class ThreadExecutor final : public Executor {
  public:
   void Execute(absl::AnyInvocable<void() &&> task) override {
+    const simulation::MemoryMayRunOut spared(false);
     threads_.Start([task = std::move(task)]() mutable { std::move(task)(); });
   }
 

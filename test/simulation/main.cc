@@ -28,9 +28,10 @@ namespace {
 constexpr char kUsage[] =
     R"(usage: %s [--scenario=NAME,...] [--schedules=N] [--seconds=S] [--seed=N]
   [--strategy=mixed|uniform|random|pct|exhaustive] [--depth=N] [--preemptions=N]
-  [--time_passes=BOOL] [--spurious_wake_ups=BOOL] [--trace=TRACE]
-  [--shrink=BOOL] [--list]
+  [--time_passes=BOOL] [--spurious_wake_ups=BOOL] [--store_buffers=BOOL]
+  [--trace=TRACE] [--shrink=BOOL] [--steps] [--list]
 Without --scenario, runs all. --seconds and --schedules are for each of them.
+--steps prints the steps of each schedule.
 )";
 
 bool ParseStrategy(absl::string_view text, simulation::Strategy* strategy) {
@@ -86,8 +87,13 @@ int Main(int argc, char** argv) {
       good = absl::SimpleAtob(value, &*time_passes);
     } else if (name == "--spurious_wake_ups") {
       good = absl::SimpleAtob(value, &options.spurious_wake_ups);
+    } else if (name == "--store_buffers") {
+      good = absl::SimpleAtob(value, &options.store_buffers);
     } else if (name == "--shrink") {
       good = absl::SimpleAtob(value, &options.shrink);
+    } else if (name == "--steps") {
+      options.report_steps = true;
+      prints_notes = true;
     } else if (name == "--trace") {
       options.trace = std::string(value);
     } else if (name == "--list") {
@@ -132,11 +138,11 @@ int Main(int argc, char** argv) {
         static_cast<unsigned long long>(result.hash));  // NOLINT(runtime/int)
     if (result.failed) {
       printf(
-          "%s FAILS with seed %llu\n%s\n", it.name,
-          static_cast<unsigned long long>(result.seed),  // NOLINT(runtime/int)
-          result.report.c_str());
-      return 1;
+          "%s FAILS with seed %llu\n", it.name,
+          static_cast<unsigned long long>(result.seed));  // NOLINT(runtime/int)
     }
+    if (!result.report.empty()) puts(result.report.c_str());
+    if (result.failed) return 1;
     fflush(stdout);
   }
   if (found == 0) {

@@ -1,8 +1,9 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Memory that is freed is filled and kept for a while. So who reads it finds
-// nothing of what was there, and who writes to it is found.
+// The memory of the program, which a schedule may let run out. What is freed is
+// filled and kept for a while. So who reads it finds nothing of what was there,
+// and who writes to it is found.
 
 #include "test/simulation/memory.h"
 
@@ -51,6 +52,11 @@ void Free(void* memory) {
   place = memory;
 }
 
+void* Checked(void* memory) {
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
 }  // namespace
 
 void CheckFreedMemory() {
@@ -61,6 +67,21 @@ void CheckFreedMemory() {
 
 }  // namespace workqueue
 
+// The forms that the standard library, or AddressSanitizer, makes the others
+// of.
+void* operator new(size_t size, const std::nothrow_t&) noexcept {
+  return workqueue::simulation::MemoryRunsOut() ? nullptr : malloc(size);
+}
+void* operator new(size_t size) {
+  return workqueue::Checked(operator new(size, std::nothrow));
+}
+void* operator new(size_t size, std::align_val_t alignment) {
+  void* memory = nullptr;
+  const bool made =
+      !workqueue::simulation::MemoryRunsOut() &&
+      posix_memalign(&memory, static_cast<size_t>(alignment), size) == 0;
+  return workqueue::Checked(made ? memory : nullptr);
+}
 void operator delete(void* memory) noexcept { workqueue::Free(memory); }
 void operator delete(void* memory, size_t) noexcept { workqueue::Free(memory); }
 void operator delete(void* memory, std::align_val_t) noexcept {

@@ -50,7 +50,8 @@ const std::string& QueueLife::AnyKey() {
 
 void QueueLife::Live() {
   for (int i = 1 + Choose(3); i > 0; --i) {
-    keys_.push_back(std::string(1, static_cast<char>('a' + keys_.size())));
+    // So long that each copy takes memory.
+    keys_.push_back(std::string(32, static_cast<char>('a' + keys_.size())));
   }
   executor_ = AnyExecutor();
   queue_ = options_.make();
@@ -119,10 +120,7 @@ void QueueLife::Live() {
         break;
       }
       NoteHandOut(*key, begin);
-      const int64_t end = history_.BeginEnd(*key);
-      Check(queue_->Done(*key), "Done() finds nothing");
-      history_.End(*key, QueueOperation::kDone, end, tokens_[*key]);
-      tokens_.erase(*key);
+      Done(*key);
     }
     Check(queue_->Len() == 0, "an item is left");
     history_.IsIdle(history_.Begin());
@@ -157,7 +155,13 @@ void QueueLife::AddSome() {
   for (int n = 1 + Choose(3); n > 0; --n) keys.push_back(AnyKey());
   const int64_t begin = history_.Begin();
   for (const Key& key : keys) earliest_[key] = absl::ZeroDuration();
-  const bool added = queue_->AddAll(keys);
+  bool added = false;
+  if (!IfMemoryLasts([&] { added = queue_->AddAll(keys); })) {
+    for (const Key& key : keys) {
+      history_.Perhaps(key, QueueOperation::kAdd, begin);
+    }
+    return;
+  }
   for (const Key& key : keys) {
     NoteAdd(key, added, absl::ZeroDuration());
     if (added) history_.End(key, QueueOperation::kAdd, begin);
@@ -167,13 +171,15 @@ void QueueLife::AddSome() {
 void QueueLife::AddOne(const Key& key) {
   const int64_t begin = history_.Begin();
   earliest_[key] = absl::ZeroDuration();
-  bool added;
-  if (options_.priorities && OneIn(2)) {
-    AddOptions options;
-    options.priority = Choose(3);
-    added = queue_->AddWithOptions(options, {key});
-  } else {
-    added = queue_->Add(key);
+  bool added = false;
+  AddOptions options;
+  const bool has_priority = options_.priorities && OneIn(2);
+  if (has_priority) options.priority = Choose(3);
+  if (!IfMemoryLasts([&] {
+        added = has_priority ? queue_->AddWithOptions(options, {key})
+                             : queue_->Add(key);
+      })) {
+    return;
   }
   NoteAdd(key, added, absl::ZeroDuration());
   if (added) history_.End(key, QueueOperation::kAdd, begin);
@@ -183,42 +189,53 @@ void QueueLife::AddLater(const Key& key) {
   const int64_t begin = history_.Begin();
   const absl::Duration delay = absl::Milliseconds(500 * Choose(4));
   const absl::Duration due = simulation::Now() + delay;
-  const auto [it, is_new] = earliest_.emplace(key, due);
-  if (!is_new) it->second = (std::min)(it->second, due);
-  bool added = false;
-  bool is_owed = false;
-  const int cancels = cancels_[key];
+  const int way = Choose(options_.rate_limits ? 5 : 4);
+  AddOptions reschedule;
+  reschedule.after = delay;
+  reschedule.reschedule = true;
+  std::vector<Key> keys = {key};
+  if (way == 2 && OneIn(2)) keys.push_back(AnyKey());
   const auto changes = [&] {
-    owed_.erase(key);
-    ++cancels_[key];
+    for (const Key& it : keys) {
+      owed_.erase(it);
+      ++cancels_[it];
+    }
   };
-  switch (Choose(options_.rate_limits ? 5 : 4)) {
-    case 0:
-    case 1:
-      added = delaying()->AddAfter(key, delay);
-      is_owed = added;
-      break;
-    case 2:
-      changes();
-      added = delaying()->Reschedule(key, delay);
-      changes();
-      break;
-    case 3:
-      changes();
-      delaying()->CancelDelayed(key);
-      changes();
-      return;
-    case 4:
-      earliest_[key] = absl::ZeroDuration();
-      added = limiting()->AddRateLimited(key);
-      if (OneIn(2)) limiting()->Forget(key);
-      break;
+  const int cancels = cancels_[key];
+  for (const Key& it : keys) {
+    absl::Duration& earliest = earliest_.emplace(it, due).first->second;
+    earliest = way == 4 ? absl::ZeroDuration() : (std::min)(earliest, due);
   }
-  NoteAdd(key, added, due);
-  if (!added) return;
+  if (way == 2 || way == 3) changes();
+  bool added = false;
+  const bool lasts = IfMemoryLasts([&] {
+    switch (way) {
+      case 2:
+        added = queue_->AddWithOptions(reschedule, keys);
+        break;
+      case 3:
+        delaying()->CancelDelayed(key);
+        break;
+      case 4:
+        added = limiting()->AddRateLimited(key);
+        break;
+      default:
+        added = delaying()->AddAfter(key, delay);
+    }
+  });
+  if (way == 2 || way == 3) changes();
+  if (way == 3) return;
+  if (lasts) {
+    for (const Key& it : keys) NoteAdd(it, added, due);
+  }
+  if (way == 4 && OneIn(2)) limiting()->Forget(key);
+  // Of several, some may have been added.
+  if (!added && keys.size() == 1) return;
   // A shutdown or a cancellation may drop it.
-  history_.Perhaps(key, QueueOperation::kAddLater, begin);
-  if (is_owed && !ending_ && cancels_[key] == cancels && cancels % 2 == 0) {
+  for (const Key& it : keys) {
+    history_.Perhaps(it, QueueOperation::kAddLater, begin);
+  }
+  if (way < 2 && !ending_ && cancels_[key] == cancels && cancels % 2 == 0) {
     const auto found = owed_.find(key);
     if (found == owed_.end() || found->second.due > simulation::Now()) {
       Owed owed = {begin, due + (simulation::Now() - (due - delay))};
@@ -238,6 +255,17 @@ void QueueLife::NoteHandOut(const Key& key, int64_t begin) {
   const auto it = earliest_.find(key);
   Check(it != earliest_.end(), "an item comes that nobody added");
   Check(it->second <= simulation::Now(), "an item comes too early");
+}
+
+void QueueLife::Done(const Key& key) {
+  const int64_t token = tokens_[key];
+  tokens_.erase(key);
+  const int64_t begin = history_.BeginEnd(key);
+  {
+    const simulation::MemoryMayRunOut may;
+    Check(queue_->Done(key), "Done() finds nothing");
+  }
+  history_.End(key, QueueOperation::kDone, begin, token);
 }
 
 void QueueLife::Process(const Key& key) {
@@ -263,17 +291,19 @@ void QueueLife::EndLease(Lease<Key>* lease) {
   tokens_.erase(key);
   const int64_t begin = history_.BeginEnd(key);
   // For ever would be a livelock.
-  if (!loops_only_ && Choose(8) == 7) {
-    Check(lease->GiveBack(), "a lease is lost");
-    history_.End(key, QueueOperation::kGiveBack, begin, token);
-    return;
+  const bool gives_back = !loops_only_ && Choose(8) == 7;
+  const bool drops = !gives_back && !OneIn(2);
+  {
+    const simulation::MemoryMayRunOut may;
+    if (drops) {
+      *lease = Lease<Key>();
+    } else {
+      Check(gives_back ? lease->GiveBack() : lease->Done(), "a lease is lost");
+    }
   }
-  if (OneIn(2)) {
-    Check(lease->Done(), "a lease is lost");
-  } else {
-    *lease = Lease<Key>();
-  }
-  history_.End(key, QueueOperation::kDone, begin, token);
+  history_.End(key,
+               gives_back ? QueueOperation::kGiveBack : QueueOperation::kDone,
+               begin, token);
 }
 
 void QueueLife::Work(int kind) {
@@ -282,35 +312,36 @@ void QueueLife::Work(int kind) {
     const int64_t begin = history_.Begin();
     ++waiting_;
     if (kind <= 1) {
-      std::optional<Key> key;
-      if (kind == 0) {
-        key = queue_->Get();
-      } else {
-        absl::StatusOr<Key> got = queue_->GetWithTimeout(absl::Seconds(1));
-        if (got.ok()) {
-          key = *std::move(got);
-        } else if (absl::IsDeadlineExceeded(got.status())) {
-          --waiting_;
-          if (destroying_) break;
-          continue;
-        } else {
-          CheckEnd(got.status());
+      absl::StatusOr<Key> key;
+      const bool lasts = IfMemoryLasts([&] {
+        if (kind == 1) {
+          key = queue_->GetWithTimeout(absl::Seconds(1));
+          return;
         }
-      }
+        std::optional<Key> got = queue_->Get();
+        key = absl::CancelledError("");
+        if (got.has_value()) key = *std::move(got);
+      });
       --waiting_;
-      if (!key.has_value()) break;
+      if (!lasts) continue;
+      if (kind == 1 && absl::IsDeadlineExceeded(key.status())) {
+        if (destroying_) break;
+        continue;
+      }
+      if (!key.ok()) {
+        CheckEnd(key.status());
+        break;
+      }
       NoteHandOut(*key, begin);
       Process(*key);
-      const int64_t token = tokens_[*key];
-      tokens_.erase(*key);
-      const int64_t end = history_.BeginEnd(*key);
-      Check(queue_->Done(*key), "Done() finds nothing");
-      history_.End(*key, QueueOperation::kDone, end, token);
+      Done(*key);
       continue;
     }
     if (kind == 2) {
-      absl::StatusOr<LeaseBatch<Key>> batch = queue_->AcquireUpTo(2);
+      absl::StatusOr<LeaseBatch<Key>> batch;
+      const bool lasts = IfMemoryLasts([&] { batch = queue_->AcquireUpTo(2); });
       --waiting_;
+      if (!lasts) continue;
       if (!batch.ok()) {
         CheckEnd(batch.status());
         break;
@@ -323,8 +354,10 @@ void QueueLife::Work(int kind) {
       continue;
     }
     if (kind == 3) {
-      absl::StatusOr<Lease<Key>> got = queue_->Acquire();
+      absl::StatusOr<Lease<Key>> got;
+      const bool lasts = IfMemoryLasts([&] { got = queue_->Acquire(); });
       --waiting_;
+      if (!lasts) continue;
       if (!got.ok()) {
         CheckEnd(got.status());
         break;
@@ -344,12 +377,16 @@ void QueueLife::Work(int kind) {
       tokens_.erase(ended);
       end = history_.BeginEnd(ended);
     }
-    const absl::Status status = queue_->AcquireInto(
-        &lease, kind == 4 ? absl::InfiniteDuration() : absl::Seconds(1));
+    absl::Status status;
+    const bool lasts = IfMemoryLasts([&] {
+      status = queue_->AcquireInto(
+          &lease, kind == 4 ? absl::InfiniteDuration() : absl::Seconds(1));
+    });
     --waiting_;
     if (!ended.empty()) {
       history_.End(ended, QueueOperation::kDone, end, token);
     }
+    if (!lasts) continue;
     if (kind == 5 && absl::IsDeadlineExceeded(status)) {
       if (destroying_) break;
       continue;
@@ -364,22 +401,31 @@ void QueueLife::Work(int kind) {
   Check(ending_, "an open queue ends");
 }
 
-void QueueLife::WorkAsync() {
+void QueueLife::WorkAsync(Lease<Key>* lease) {
   const int64_t begin = history_.Begin();
   auto call = std::make_shared<Call>();
   calls_.push_back(call);
-  call->id = queue_->AcquireAsync(
-      executor_.get(), [this, call, begin](absl::StatusOr<Lease<Key>> lease) {
-        Check(!call->called, "a callback is called twice");
-        Check(!call->cancelled, "a cancelled callback is called");
-        call->called = true;
-        OnLease(std::move(lease), begin);
-      });
+  Lease<Key> none;
+  const bool lasts = IfMemoryLasts([&] {
+    call->id = queue_->AcquireNextAsync(
+        lease != nullptr ? lease : &none, executor_.get(),
+        [this, call, begin](absl::StatusOr<Lease<Key>> it) {
+          Check(!call->called, "a callback is called twice");
+          Check(!call->cancelled, "a cancelled callback is called");
+          call->called = true;
+          OnLease(std::move(it), begin);
+        });
+  });
+  if (!lasts) call->cancelled = true;
 }
 
 void QueueLife::OnLease(absl::StatusOr<Lease<Key>> lease, int64_t begin) {
+  // A call for which memory may run out may have called this.
+  const simulation::MemoryMayRunOut spared(false);
   ++callbacks_;
   absl::Cleanup ended = [this] { --callbacks_; };
+  // The callback may be called where memory may run out. The item stays then.
+  if (absl::IsInternal(lease.status())) return;
   if (!lease.ok()) {
     Check(absl::IsCancelled(lease.status()) && ending_,
           "a callback gets a wrong error");
@@ -398,16 +444,7 @@ void QueueLife::OnLease(absl::StatusOr<Lease<Key>> lease, int64_t begin) {
   const int64_t token = tokens_[key];
   tokens_.erase(key);
   const int64_t next = history_.BeginEnd(key);
-  auto call = std::make_shared<Call>();
-  calls_.push_back(call);
-  call->id = queue_->AcquireNextAsync(
-      &*lease, executor_.get(),
-      [this, call, next](absl::StatusOr<Lease<Key>> it) {
-        Check(!call->called, "a callback is called twice");
-        Check(!call->cancelled, "a cancelled callback is called");
-        call->called = true;
-        OnLease(std::move(it), next);
-      });
+  WorkAsync(&*lease);
   history_.End(key, QueueOperation::kDone, next, token);
 }
 
@@ -418,19 +455,16 @@ void QueueLife::Look() {
         queue_->Len();
         break;
       case 1:
-        Check(queue_->TakeSnapshot().ok(), "a snapshot fails");
+        IfMemoryLasts(
+            [this] { Check(queue_->TakeSnapshot().ok(), "a snapshot fails"); });
         break;
       default: {
         if (loops_only_) break;
         const int64_t begin = history_.Begin();
-        const absl::StatusOr<Key> key = queue_->TryGet();
-        if (!key.ok()) break;
+        absl::StatusOr<Key> key;
+        if (!IfMemoryLasts([&] { key = queue_->TryGet(); }) || !key.ok()) break;
         NoteHandOut(*key, begin);
-        const int64_t token = tokens_[*key];
-        tokens_.erase(*key);
-        const int64_t end = history_.BeginEnd(*key);
-        Check(queue_->Done(*key), "Done() finds nothing");
-        history_.End(*key, QueueOperation::kDone, end, token);
+        Done(*key);
       }
     }
   }
@@ -443,7 +477,10 @@ void QueueLife::CancelSome() {
     const std::shared_ptr<Call> call =
         calls_[Choose(static_cast<int>(calls_.size()))];
     if (destroying_) return;
-    if (!queue_->CancelAcquire(call->id)) continue;
+    {
+      const simulation::MemoryMayRunOut may;
+      if (!queue_->CancelAcquire(call->id)) continue;
+    }
     Check(!call->called, "a callback is called and cancelled");
     Check(!call->cancelled, "a callback is cancelled twice");
     call->cancelled = true;
@@ -555,6 +592,7 @@ void QueueLife::EndDrain() {
 }
 
 void QueueLife::ShutDown() {
+  const simulation::MemoryMayRunOut may;
   ++shut_downs_;
   queue_->ShutDown();
 }
@@ -562,6 +600,7 @@ void QueueLife::ShutDown() {
 void QueueLife::EndOnce(int way) {
   const int64_t begin = history_.Begin();
   bool drained = false;
+  std::optional<simulation::MemoryMayRunOut> may(std::in_place);
   switch (way) {
     case 0:
       ShutDown();
@@ -587,6 +626,7 @@ void QueueLife::EndOnce(int way) {
       Check(drained || shut_downs_ > 0, "a drain fails");
       break;
   }
+  may.reset();
   Check(queue_->ShuttingDown(), "a shut queue is open");
   Check(!queue_->Add(keys_[0]), "a shut queue takes an item");
   if (options_.delays) {

@@ -33,6 +33,9 @@ namespace workqueue {
 // while an item is queued, nothing may wait that is due, and nothing may be
 // gone that was added. At the end, the history of each item must be that of a
 // sequential queue that is empty.
+//
+// Memory may run out in each call. What throws then has done nothing, unless it
+// was for several items, and what must not throw does not.
 class QueueLife {
  public:
   using Key = std::string;
@@ -72,10 +75,12 @@ class QueueLife {
   void AddLater(const Key& key);
   void NoteAdd(const Key& key, bool added, absl::Duration due);
   void Work(int kind);
-  void WorkAsync();
+  // Ends `*lease`, unless it is null.
+  void WorkAsync(Lease<Key>* lease = nullptr);
   void OnLease(absl::StatusOr<Lease<Key>> lease, int64_t begin);
   void Process(const Key& key);
   void NoteHandOut(const Key& key, int64_t begin);
+  void Done(const Key& key);
   void EndLease(Lease<Key>* lease);
   void Look();
   // Whether `key` is there, or will be by when it is owed.

@@ -121,7 +121,7 @@ const AddScenario held_back(
       options.make = [two_groups] {
         FairDimension<Key> dimension;
         dimension.group_of = [two_groups](const Key& key) {
-          return two_groups && key == "a" ? key : Key();
+          return two_groups && key[0] == 'a' ? key : Key();
         };
         dimension.max_in_process = 1;
         FairOrderingOptions<Key> fair;
@@ -407,8 +407,11 @@ const AddScenario ring("ring", "contended adds to a Queue", [] {
     return history.HandOut(key, begin);
   };
   const auto take = [&](absl::Duration timeout) {
-    const int64_t begin = history.Begin();
-    const absl::StatusOr<Key> key = queue.GetWithTimeout(timeout);
+    int64_t begin = 0;
+    absl::StatusOr<Key> key;
+    do {
+      begin = history.Begin();
+    } while (!IfMemoryLasts([&] { key = queue.GetWithTimeout(timeout); }));
     if (!key.ok()) return false;
     const int64_t token = note_out(*key, begin);
     const int64_t end = history.BeginEnd(*key);
@@ -427,7 +430,8 @@ const AddScenario ring("ring", "contended adds to a Queue", [] {
       for (int n = 0; n < adds; ++n) {
         const Key key = all_differ ? absl::StrCat(i, "-", n) : absl::StrCat(n);
         const int64_t begin = history.Begin();
-        const bool added = queue.Add(key);
+        bool added = false;
+        if (!IfMemoryLasts([&] { added = queue.Add(key); })) continue;
         Check(added || queue.ShuttingDown(), "an open queue refuses an item");
         if (!added) break;
         items[key].add_begin = begin;
@@ -460,6 +464,8 @@ const AddScenario ring("ring", "contended adds to a Queue", [] {
         const int64_t begin = history.Begin();
         queue.AcquireAsync(
             &executor, [&, begin](absl::StatusOr<Lease<Key>> lease) {
+              // An add for which memory may run out may have called this.
+              const simulation::MemoryMayRunOut spared(false);
               --waiting;
               if (!lease.ok()) return;
               const Key key = **lease;

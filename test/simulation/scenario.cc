@@ -19,10 +19,7 @@ std::vector<Scenario>& Scenarios() {
   return *scenarios;
 }
 
-bool PrintsNotes() {
-  static const bool prints = getenv("WORKQUEUE_SIMULATION_TRACE") != nullptr;
-  return prints;
-}
+bool prints_notes = getenv("WORKQUEUE_SIMULATION_TRACE") != nullptr;
 
 void History::Verify() const {
   for (const auto& [item, operations] : items_) {

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <map>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,15 +41,32 @@ struct AddScenario {
   }
 };
 
-// Prints what a scenario does, when a schedule is repeated.
-bool PrintsNotes();
+// Whether a schedule is repeated, or its steps are printed.
+extern bool prints_notes;
+
+// Prints what a scenario does, if so.
 template <typename... Args>
 void Note(const Args&... args) {
-  if (PrintsNotes()) fputs(absl::StrCat("# ", args..., "\n").c_str(), stderr);
+  if (!prints_notes) return;
+  const simulation::MemoryMayRunOut spared(false);
+  fputs(absl::StrCat("# ", args..., "\n").c_str(), stderr);
 }
 
 // Chooses true in one of `count` cases, of which false is the simplest.
 inline bool OneIn(int count) { return simulation::Choose(count) == count - 1; }
+
+// Calls `f`, for which memory may run out. Returns false if it has thrown for
+// that reason.
+template <typename F>
+bool IfMemoryLasts(F f) {
+  try {
+    const simulation::MemoryMayRunOut may;
+    f();
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
 
 // Threads that are joined at the end.
 class Threads {

@@ -74,6 +74,21 @@ TEST(DelayingQueueThrowsTest, AnItemWhoseAddThrewIsNotInTheQueue) {
   EXPECT_EQ(queue.Len(), 0u);
 }
 
+TEST(DelayingQueueThrowsTest, WhatHasBeenMovedBeforeComesInTime) {
+  FakeClock clock;
+  FragileDelayingQueue queue(On<FragileKey>(&clock));
+  clock.Step(absl::ZeroDuration());
+  AddOptions options;
+  options.after = absl::Seconds(1);
+  options.reschedule = true;
+  const std::vector<FragileKey> keys = {FragileKey(1), FragileKey(2)};
+  Fuse::Arm(FragileOp::kHash, 2);
+  EXPECT_TRUE(Blows([&] { queue.AddWithOptions(options, keys); }));
+  Fuse::Disarm();
+  clock.Step(absl::Seconds(1));
+  EXPECT_EQ(queue.Len(), 1u);
+}
+
 // Any operation on the queue's own thread may throw, at any time. Every item is
 // added nevertheless, and none early. A failed operation is retried a second
 // later.

@@ -105,6 +105,8 @@ void UseAsQueue(Q& queue) {
     const Lease<std::string> lease = Persist([&] { return *queue.Acquire(); });
     ASSERT_TRUE(lease);
     ++processed[*lease];
+    EXPECT_EQ(Persist([&] { return *queue.TakeSnapshot(); }).processing.size(),
+              1u);
   }
   {
     absl::StatusOr<LeaseBatch<std::string> > leases =
@@ -324,6 +326,7 @@ TEST(OutOfMemoryTest, AQueueWithAnOrderingThatCounts) {
         };
         dimension.weight_of = [](const std::string&) { return 2; };
         dimension.count_processing = true;
+        dimension.max_in_process = 2;
       }
       fair.max_retries_in_process = 1;
       QueueOptions<std::string> options;
@@ -350,6 +353,24 @@ TEST(OutOfMemoryTest, AContendedQueue) {
     SparedClock clock;
     UseAsQueue(*MakeOn<ContendedQueue<std::string>, QueueOptions<std::string> >(
         clock));
+  });
+}
+
+TEST(OutOfMemoryTest, AContendedPriorityQueue) {
+  ForEveryAllocation([] {
+    SparedClock clock;
+    auto queue =
+        MakeOn<PriorityQueue<std::string>, PriorityQueueOptions<std::string> >(
+            clock);
+    for (int i = 0; i < 5; ++i) {
+      EXPECT_TRUE(Persist([&] {
+        internal::RingOpener::Open(queue.get());
+        return queue->Add(Key(i));
+      }));
+    }
+    Processed processed;
+    for (int i = 0; i < 5; ++i) ProcessOne(*queue, processed);
+    ExpectOnceEach(processed, 5);
   });
 }
 

@@ -41,7 +41,8 @@ void UnlockMutex(M* mu) ABSL_NO_THREAD_SAFETY_ANALYSIS {
   }
 }
 
-// Returns true if it has locked `mu`, which was free.
+// Returns true if it has locked `mu`, which was free. May fail although `mu` is
+// free, but rarely.
 template <typename M>
 bool TryLockMutex(M* mu) ABSL_NO_THREAD_SAFETY_ANALYSIS {
   if constexpr (HasLowerCaseLock<M>::value) {
@@ -81,7 +82,8 @@ class ABSL_SCOPED_LOCKABLE MutexLock {
       : mu_(mu) {
     LockMutex(mu);
   }
-  // Also sets `*contended` to whether another thread held `mu`.
+  // Also sets `*contended` to whether another thread held `mu`, as far as
+  // `TryLockMutex()` tells.
   MutexLock(sync::Mutex* mu, bool* contended) ABSL_EXCLUSIVE_LOCK_FUNCTION(mu)
       : mu_(mu) {
     *contended = !TryLockMutex(mu);
@@ -99,7 +101,7 @@ class ABSL_SCOPED_LOCKABLE MutexLock {
 // MutexTryLock
 //
 // Holds `mu` from construction to destruction, unless a thread, maybe this one,
-// held it. Does not wait.
+// held it, or `TryLockMutex()` has failed. Does not wait.
 class MutexTryLock {
  public:
   explicit MutexTryLock(sync::Mutex* mu)

@@ -34,6 +34,10 @@
 #include "absl/time/time.h"
 #include "workqueue/simulation/internal/scheduler.h"
 
+#ifdef ABSL_HAVE_ADDRESS_SANITIZER
+#include <sanitizer/common_interface_defs.h>
+#endif
+
 namespace workqueue::simulation {
 namespace {
 
@@ -68,7 +72,10 @@ class Random {
 // for all strategies of chance.
 class ByChance : public internal::Strategy {
  public:
-  explicit ByChance(uint64_t seed) : random_(seed) {
+  explicit ByChance(uint64_t seed) : random_(seed), rare_(~seed) {
+    static constexpr int kRarely[] = {4, 32, 256, 1000000};
+    rarely_ = kRarely[rare_.Below(4)];
+    drains_ = 2 << (2 * rare_.Below(3));
     static constexpr int kOneIn[] = {8, 64, 1000000};
     wake_ups_ = kOneIn[random_.Below(3)];
     time_ = kOneIn[random_.Below(3)];
@@ -83,6 +90,12 @@ class ByChance : public internal::Strategy {
     }
     if (kind == ChoiceKind::kData || kind == ChoiceKind::kWaiter) {
       return random_.Below(count);
+    }
+    if (kind != ChoiceKind::kThread && kind != ChoiceKind::kYield) {
+      const int one_in = kind == ChoiceKind::kBuffer  ? 2
+                         : kind == ChoiceKind::kDrain ? drains_
+                                                      : rarely_;
+      return rare_.OneIn(one_in) ? 1 + rare_.Below(count - 1) : 0;
     }
     if (threads[count - 1] == -1) {
       if (times_ > 0 && random_.OneIn(time_)) {
@@ -100,6 +113,10 @@ class ByChance : public internal::Strategy {
   Random random_;
 
  private:
+  // Of what is new or rare, so that it changes no other choice of a seed.
+  Random rare_;
+  int rarely_;
+  int drains_;
   int wake_ups_;
   int time_;
   int times_;  // left
@@ -290,14 +307,19 @@ uint64_t HashOf(const Choices& choices) {
   return hash;
 }
 
-// Reports a signal that ends the process, and lets it end so.
-void OnSignal(int number) {
-  signal(number, SIG_DFL);
+// Reports that the process ends.
+void ReportEnd(const char* reason) {
   if (Scheduler* const scheduler = Scheduler::Current()) {
     // What cannot be reported, because memory is corrupt, hangs or crashes.
     alarm(5);
-    scheduler->ReportSignal(strsignal(number));
+    scheduler->ReportEnd(reason);
   }
+}
+
+// Reports a signal that ends the process, and lets it end so.
+void OnSignal(int number) {
+  signal(number, SIG_DFL);
+  ReportEnd(strsignal(number));
   raise(number);
 }
 
@@ -358,8 +380,9 @@ class Explorer {
     Choices choices = Recorded();
     result.hash = HashOf(choices);
     result.time = absl::Now() - start;
-    if (good) return result;
+    if (good && trace.empty() && !options_.report_steps) return result;
     result.report = output;
+    if (good) return result;
     result.trace = ToTrace(choices);
     if (trace.empty()) {
       if (options_.shrink) choices = Shrink(std::move(choices));
@@ -395,6 +418,7 @@ class Explorer {
     SchedulerOptions result;
     result.max_steps = options_.max_steps;
     result.spurious_wake_ups = options_.spurious_wake_ups;
+    result.store_buffers = options_.store_buffers;
     result.time_passes = options_.time_passes;
     if (options_.strategy == Strategy::kExhaustive) {
       result.spurious_wake_ups = result.time_passes = false;
@@ -415,11 +439,11 @@ class Explorer {
       record_->seed = options_.seed + i;
       if (options_.strategy != Strategy::kExhaustive) {
         RunOne(scheduler, NewStrategy(options_, options_.seed + i).get(),
-               verbose_seed_ == options_.seed + i);
+               options_.report_steps || verbose_seed_ == options_.seed + i);
         continue;
       }
       GivenStrategy strategy(std::move(chosen), options_.preemptions);
-      RunOne(scheduler, &strategy, false);
+      RunOne(scheduler, &strategy, options_.report_steps);
       if (!strategy.Next(&chosen)) {
         record_->complete = true;
         break;
@@ -447,7 +471,10 @@ class Explorer {
     if (child == 0) {
       dup2(fds[1], STDERR_FILENO);
       close(fds[1]);
-#ifndef ABSL_HAVE_ADDRESS_SANITIZER  // It reports signals.
+#ifdef ABSL_HAVE_ADDRESS_SANITIZER  // It takes other signals.
+      __sanitizer_set_death_callback([] { ReportEnd("see above"); });
+      signal(SIGABRT, OnSignal);
+#else
       for (int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) {
         signal(number, OnSignal);
       }
@@ -581,6 +608,7 @@ int Choose(int count) {
 }
 
 void Fail(absl::string_view reason) {
+  const MemoryMayRunOut spared(false);
   TheScheduler()->Fail(std::string(reason));
 }
 
@@ -603,7 +631,19 @@ void Sleep(absl::Duration duration) {
 
 absl::Duration Now() { return absl::Nanoseconds(TheScheduler()->now()); }
 
+MemoryMayRunOut::MemoryMayRunOut(bool may)
+    : before_(std::exchange(internal::memory_may_run_out, may)) {}
+
+MemoryMayRunOut::~MemoryMayRunOut() { internal::memory_may_run_out = before_; }
+
+bool MemoryRunsOut() {
+  Scheduler* const scheduler = Scheduler::Current();
+  return internal::memory_may_run_out && scheduler != nullptr &&
+         scheduler->MemoryRunsOut();
+}
+
 void Log(absl::string_view text) {
+  const MemoryMayRunOut spared(false);
   TheScheduler()->Log(std::string(text).c_str());
 }
 

@@ -47,16 +47,15 @@ enum class Strategy {
   // Each thread has a priority, by chance, and the one with the highest goes
   // on. At `depth` - 1 steps, chosen by chance, the thread that runs gets the
   // lowest. A mistake that `depth` steps in a certain order reveal is found
-  // with
-  // a probability of at least 1 / (n * k^(depth - 1)), for n threads and k
+  // with a probability of at least 1 / (n * k^(depth - 1)), for n threads and k
   // steps. (PCT, by S. Burckhardt, P. Kothari, M. Musuvathi and S. Nagarakatte,
   // "A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs",
   // 2010.) It holds for the seeds whose k is large enough: the seed chooses it.
   kPct,
   // Each schedule with at most `preemptions` of threads that could go on (as
   // CHESS does, by M. Musuvathi and S. Qadeer, 2007), and each choice of the
-  // scenario. No thread wakes for no reason, and time passes only when no
-  // thread can go on.
+  // scenario, of memory and of store buffers. Nothing wakes or fails for no
+  // reason, and time passes only when no thread can go on.
   kExhaustive,
 };
 
@@ -72,14 +71,31 @@ struct Options {
   // A schedule with more steps is a failure: perhaps its threads spin.
   uint64_t max_steps = 100000;
   // Whether condition variables wake threads for no reason, and a
-  // `compare_exchange_weak()` fails so.
+  // `compare_exchange_weak()` or a `TryLock()` fails so.
   bool spurious_wake_ups = true;
+  // Whether other threads may see a store late if its memory order is weaker
+  // than `memory_order_seq_cst`. They see it at the latest when its thread
+  // stores in that order, changes an atomic variable, takes or releases a lock,
+  // waits, starts a thread or ends. They see a release store after those before
+  // it. So loads overtake these stores, and relaxed stores overtake each other,
+  // as in the store buffer of a processor. Without this option, all operations
+  // are sequentially consistent, whatever the order.
+  //
+  // This is not all of the memory model. No load reads an old value once others
+  // see a newer one, all threads see the stores in one order, operations that
+  // read and write are fences, there is no `std::atomic_thread_fence()`, and a
+  // race on a variable that is not atomic is not seen. ThreadSanitizer finds
+  // such races. Relacy shows the rest: `test/memory_model` runs the code of
+  // this library that has weaker orders.
+  bool store_buffers = false;
   // Whether time may pass while threads can go on. Otherwise it passes only
   // when none can, so each deadline is exact.
   bool time_passes = true;
   // Whether to look for a simpler schedule that fails, for up to 20 s.
   bool shrink = true;
-  // Runs this schedule only, and prints its steps: a `Result::trace`. If it is
+  // Whether `Result::report` has the steps of all schedules.
+  bool report_steps = false;
+  // Runs this schedule only, and reports its steps: a `Result::trace`. If it is
   // empty, the environment variable WORKQUEUE_SIMULATION_TRACE counts, and then
   // WORKQUEUE_SIMULATION_SEED.
   std::string trace;
@@ -89,7 +105,7 @@ struct Result {
   bool failed = false;
   uint64_t seed = 0;       // of the first schedule that fails
   std::string trace;       // the shortest one found that fails
-  std::string report;      // what happens then
+  std::string report;      // what happens then, or the steps
   uint64_t schedules = 0;  // that have been run
   uint64_t steps = 0;
   uint64_t switches = 0;  // of threads
@@ -125,6 +141,32 @@ int Choose(int count);
 inline void Check(bool holds, absl::string_view reason) {
   if (!holds) Fail(reason);
 }
+
+// While an object of this class exists, memory may run out for its thread, if
+// the program has an `operator new` that asks `MemoryRunsOut()`:
+//
+//     void* operator new(size_t size) {
+//       if (workqueue::simulation::MemoryRunsOut()) throw std::bad_alloc();
+//       ...
+//     }
+//
+// With the argument false, memory does not run out within another such object:
+// for a part that must not fail.
+class MemoryMayRunOut {
+ public:
+  explicit MemoryMayRunOut(bool may = true);
+  ~MemoryMayRunOut();
+
+  MemoryMayRunOut(const MemoryMayRunOut&) = delete;
+  MemoryMayRunOut& operator=(const MemoryMayRunOut&) = delete;
+
+ private:
+  const bool before_;
+};
+
+// Returns whether there is no memory, which the seed chooses, and rarely so.
+// May be called by any thread.
+bool MemoryRunsOut();
 
 // Blocks until no other thread can go on before time passes. So whoever waits
 // for something that is there has lost a wake-up. Time does not pass meanwhile.

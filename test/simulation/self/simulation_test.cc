@@ -4,12 +4,14 @@
 #include "workqueue/simulation/simulation.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
 #include <map>
 #include <memory>
 #include <new>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -29,6 +31,8 @@ namespace {
 using workqueue::simulation::Check;
 using workqueue::simulation::Choose;
 using workqueue::simulation::Explore;
+using workqueue::simulation::MemoryMayRunOut;
+using workqueue::simulation::MemoryRunsOut;
 using workqueue::simulation::Options;
 using workqueue::simulation::Result;
 using workqueue::simulation::Strategy;
@@ -157,6 +161,159 @@ TEST(SimulationTest, WakesAThreadForNoReason) {
   EXPECT_FALSE(Explore(options, wait_once).failed);
 }
 
+TEST(SimulationTest, FailsToTakeAFreeLock) {
+  const auto try_once = []() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    sync::Mutex mu;
+    Check(mu.TryLock(), "fails for no reason");
+    mu.Unlock();
+  };
+  Options options;
+  EXPECT_TRUE(Explore(options, try_once).failed);
+  options.spurious_wake_ups = false;
+  EXPECT_FALSE(Explore(options, try_once).failed);
+}
+
+TEST_P(SimulationTest, MemoryRunsOutOnlyWhereItMay) {
+  EXPECT_FALSE(Explore(Chosen(), [] {
+                 Check(!MemoryRunsOut(), "there is no memory");
+                 const MemoryMayRunOut may;
+                 const MemoryMayRunOut spared(false);
+                 Check(!MemoryRunsOut(), "there is no memory");
+               }).failed);
+  EXPECT_TRUE(Explore(Chosen(), [] {
+                const MemoryMayRunOut may;
+                const bool first = MemoryRunsOut();
+                Check(first || !MemoryRunsOut(), "the second is missing");
+              }).failed);
+}
+
+TEST(SimulationTest, MemoryRunsOutForNoOtherThread) {
+  EXPECT_FALSE(Explore(Options(), [] {
+                 const MemoryMayRunOut may;
+                 sync::Thread other(
+                     [] { Check(!MemoryRunsOut(), "there is no memory"); });
+                 other.join();
+               }).failed);
+}
+
+// Each of two threads writes a variable, and then reads that of the other one.
+void WriteAndLook(const std::function<void(sync::Atomic<int>*)>& write) {
+  sync::Atomic<int> a{0}, b{0};
+  bool a_is_seen = false;
+  sync::Thread other([&] {
+    write(&b);
+    a_is_seen = a.load() == 1;
+  });
+  write(&a);
+  const bool b_is_seen = b.load() == 1;
+  other.join();
+  Check(a_is_seen || b_is_seen, "neither write is seen");
+}
+
+// A thread writes, and then says so.
+void WriteAndTell(std::memory_order order) {
+  sync::Atomic<int> written{0}, told{0};
+  sync::Thread other([&] {
+    if (told.load(std::memory_order_acquire) == 0) return;
+    Check(written.load(std::memory_order_relaxed) == 1, "told too early");
+  });
+  written.store(1, std::memory_order_relaxed);
+  told.store(1, order);
+  other.join();
+}
+
+class StoreBufferTest : public SimulationTest {
+ protected:
+  // Whether `scenario` fails, with store buffers or without.
+  static bool Fails(bool store_buffers, const std::function<void()>& scenario) {
+    Options options = Chosen();
+    options.schedules = 20000;
+    options.store_buffers = store_buffers;
+    const Result result = Explore(options, scenario);
+    EXPECT_TRUE(result.failed || result.complete ||
+                options.strategy != Strategy::kExhaustive);
+    return result.failed;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Strategies, StoreBufferTest,
+                         testing::Values(Strategy::kMixed,
+                                         Strategy::kExhaustive));
+
+TEST_P(StoreBufferTest, LoadsOvertakeStores) {
+  for (const std::memory_order order :
+       {std::memory_order_relaxed, std::memory_order_release}) {
+    const auto scenario = [order] {
+      WriteAndLook([order](sync::Atomic<int>* it) { it->store(1, order); });
+    };
+    EXPECT_FALSE(Fails(false, scenario));
+    EXPECT_TRUE(Fails(true, scenario));
+  }
+}
+
+TEST_P(StoreBufferTest, NoLoadOvertakesAFence) {
+  EXPECT_FALSE(Fails(
+      true, [] { WriteAndLook([](sync::Atomic<int>* it) { it->store(1); }); }));
+  EXPECT_FALSE(Fails(true, [] {
+    WriteAndLook([](sync::Atomic<int>* it) { it->exchange(1); });
+  }));
+  EXPECT_FALSE(Fails(true, [] {
+    WriteAndLook([](sync::Atomic<int>* it) {
+      it->store(1, std::memory_order_relaxed);
+      sync::Mutex mu;
+      const sync::MutexLock lock(&mu);
+    });
+  }));
+}
+
+TEST_P(StoreBufferTest, NoStoreComesAfterALaterRelease) {
+  EXPECT_FALSE(Fails(true, [] { WriteAndTell(std::memory_order_release); }));
+  const auto relaxed = [] { WriteAndTell(std::memory_order_relaxed); };
+  EXPECT_FALSE(Fails(false, relaxed));
+  EXPECT_TRUE(Fails(true, relaxed));
+}
+
+TEST_P(StoreBufferTest, AThreadSeesItsStoresInTheirOrder) {
+  EXPECT_FALSE(Fails(true, [] {
+    sync::Atomic<int> it{0};
+    sync::Thread other([&] {
+      const int first = it.load(std::memory_order_relaxed);
+      Check(it.load(std::memory_order_relaxed) >= first, "an old value");
+    });
+    for (int i = 1; i <= 2; ++i) {
+      it.store(i, std::memory_order_relaxed);
+      Check(it.load(std::memory_order_relaxed) == i, "an old value");
+    }
+    other.join();
+  }));
+}
+
+TEST_P(StoreBufferTest, AThreadSeesWhatCameBeforeItsStartAndItsJoin) {
+  EXPECT_FALSE(Fails(true, [] {
+    sync::Atomic<int> it{0};
+    it.store(1, std::memory_order_relaxed);
+    sync::Thread other([&] {
+      Check(it.load(std::memory_order_relaxed) == 1, "an old value");
+      it.store(2, std::memory_order_relaxed);
+    });
+    other.join();
+    Check(it.load(std::memory_order_relaxed) == 2, "an old value");
+  }));
+}
+
+TEST_P(StoreBufferTest, FindsTheEndOfAVariableBeforeAStore) {
+  EXPECT_TRUE(Fails(true, [] {
+    std::optional<sync::Atomic<int>> it(0);
+    sync::Atomic<bool> over{false};
+    sync::Thread other([&] {
+      it->store(1, std::memory_order_relaxed);
+      over.store(true, std::memory_order_relaxed);  // not a release
+      over.load();
+    });
+    if (over.load()) it.reset();
+    other.join();
+  }));
+}
+
 TEST(SimulationTest, TimePassesWhenNobodyCanGoOn) {
   Options options;
   options.time_passes = false;
@@ -185,6 +342,15 @@ TEST(SimulationTest, ASeedIsAlwaysTheSameSchedule) {
     hashes.insert(hash_of(seed));
   }
   EXPECT_GT(hashes.size(), 3);
+}
+
+TEST(SimulationTest, ReportsTheStepsOfASchedule) {
+  Options options;
+  options.report_steps = true;
+  options.schedules = 1;
+  const Result result = Explore(options, [] { AddTwice(Add); });
+  EXPECT_FALSE(result.failed);
+  EXPECT_TRUE(absl::StrContains(result.report, "changes #0")) << result.report;
 }
 
 TEST(SimulationTest, ATraceFailsAgain) {

@@ -28,6 +28,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "workqueue/simulation/simulation.h"
 
 namespace workqueue::simulation::internal {
 namespace {
@@ -122,6 +123,7 @@ void Scheduler::Run(const SchedulerOptions& options, Strategy* strategy,
 }
 
 SimThread* Scheduler::Start(absl::AnyInvocable<void() &&> function) {
+  const MemoryMayRunOut spared(false);
   // Always the same thread for the same place, so that a schedule does not
   // depend on those before.
   if (threads_.size() == pool_.size()) {
@@ -155,6 +157,7 @@ void Scheduler::ThreadMain(SimThread* self) {
 }
 
 void Scheduler::OnThreadEnd(SimThread* self) {
+  Drain(self);
   Trace("ends", nullptr);
   self->ended_ = true;
   SimThread* const next = Next(ChoiceKind::kThread, /*self_ready=*/false);
@@ -185,6 +188,7 @@ int64_t Scheduler::NextDeadline() const {
 }
 
 void Scheduler::PassTime() {
+  for (SimThread* thread : threads_) Drain(thread);
   now_ = NextDeadline();
   if (options_.verbose) {
     fprintf(stderr, "%8llu  the time is %lld ns\n",
@@ -252,17 +256,23 @@ void Scheduler::HandOver(SimThread* next) {
 
 void Scheduler::Point(const char* what, const void* object) {
   if (no_points_ > 0) return;
+  const MemoryMayRunOut spared(false);
+  if (delayed_ > 0) DrainSome();
   HandOver(Next(ChoiceKind::kThread, /*self_ready=*/true));
   Trace(what, object);
 }
 
 void Scheduler::YieldPoint() {
+  const MemoryMayRunOut spared(false);
+  Drain();
   Trace("yields", nullptr);
   HandOver(Next(ChoiceKind::kYield, /*self_ready=*/true));
 }
 
 void Scheduler::Block(Wait wait, const void* object, int64_t deadline,
                       absl::FunctionRef<bool()> ready) {
+  const MemoryMayRunOut spared(false);
+  Drain();
   SimThread* const self = running_;
   Trace(NameOf(wait), object);
   self->wait_ = wait;
@@ -277,6 +287,8 @@ void Scheduler::Block(Wait wait, const void* object, int64_t deadline,
 }
 
 void Scheduler::AwaitIdle() {
+  const MemoryMayRunOut spared(false);
+  Drain();
   running_->wait_ = Wait::kIdle;
   HandOver(Next(ChoiceKind::kThread, /*self_ready=*/false));
   running_->wait_ = Wait::kNothing;
@@ -284,6 +296,7 @@ void Scheduler::AwaitIdle() {
 
 int Scheduler::Choose(ChoiceKind kind, int count) {
   if (count < 2) return 0;
+  const MemoryMayRunOut spared(false);
   return ChooseThread(kind, std::vector<int>(count), false);
 }
 
@@ -298,6 +311,89 @@ int Scheduler::ChooseThread(ChoiceKind kind, const std::vector<int>& threads,
                              static_cast<uint8_t>(chosen)};
   record_->num_choices.store(place + 1, std::memory_order_relaxed);
   return chosen;
+}
+
+bool Scheduler::MemoryRunsOut() {
+  if (no_points_ > 0 || Choose(ChoiceKind::kMemory, 2) == 0) return false;
+  const MemoryMayRunOut spared(false);
+  Trace("has no memory", nullptr);
+  return true;
+}
+
+bool Scheduler::Delay(const DelayedStore& store) {
+  if (!options_.store_buffers || no_points_ > 0 ||
+      Choose(ChoiceKind::kBuffer, 2) == 0) {
+    Drain();  // The order of a thread's stores to an object is kept.
+    return false;
+  }
+  const MemoryMayRunOut spared(false);
+  running_->delayed_.push_back(store);
+  ++delayed_;
+  Trace("delays its store to", store.object);
+  return true;
+}
+
+const void* Scheduler::DelayedValue(const void* object) const {
+  if (delayed_ == 0) return nullptr;
+  const std::vector<DelayedStore>& stores = running_->delayed_;
+  const auto it = std::find_if(
+      stores.rbegin(), stores.rend(),
+      [object](const DelayedStore& store) { return store.object == object; });
+  return it == stores.rend() ? nullptr : it->value;
+}
+
+void Scheduler::Drain(SimThread* thread) {
+  for (const DelayedStore& it : thread->delayed_) it.store(it.object, it.value);
+  delayed_ -= thread->delayed_.size();
+  thread->delayed_.clear();
+}
+
+void Scheduler::DrainSome() {
+  while (delayed_ > 0) {
+    // Those that may be next: a release is after what its thread has stored
+    // before, and each store is after those to the same object.
+    std::vector<std::pair<SimThread*, size_t>> next;
+    for (SimThread* thread : threads_) {
+      const std::vector<DelayedStore>& stores = thread->delayed_;
+      for (size_t i = 0; i < stores.size(); ++i) {
+        const bool waits =
+            std::any_of(stores.begin(), stores.begin() + i,
+                        [&store = stores[i]](const DelayedStore& it) {
+                          return store.is_release || it.object == store.object;
+                        });
+        if (!waits) next.emplace_back(thread, i);
+      }
+    }
+    const int chosen =
+        Choose(ChoiceKind::kDrain, static_cast<int>(next.size()) + 1);
+    if (chosen == 0) return;
+    const auto [thread, place] = next[chosen - 1];
+    const DelayedStore store = thread->delayed_[place];
+    thread->delayed_.erase(thread->delayed_.begin() + place);
+    --delayed_;
+    store.store(store.object, store.value);
+    if (options_.verbose) {
+      fprintf(stderr, "%8llu  the store of thread %d to #%d happens\n",
+              static_cast<unsigned long long>(steps_),  // NOLINT(runtime/int)
+              thread->id_, NumberOf(store.object));
+    }
+  }
+}
+
+void Scheduler::Forget(const void* object) {
+  if (delayed_ == 0) return;
+  for (SimThread* thread : threads_) {
+    std::vector<DelayedStore>& stores = thread->delayed_;
+    const auto first = std::remove_if(
+        stores.begin(), stores.end(),
+        [object](const DelayedStore& it) { return it.object == object; });
+    if (first == stores.end()) continue;
+    if (thread != running_) {
+      Fail("an atomic variable is destroyed before a store to it happens");
+    }
+    delayed_ -= stores.end() - first;
+    stores.erase(first, stores.end());
+  }
 }
 
 bool Scheduler::Ended(const SimThread* thread) const { return thread->ended_; }
@@ -340,14 +436,16 @@ std::string Scheduler::Describe(const SimThread& thread) const {
   return absl::StrCat("thread ", thread.id_, " (", name, ")");
 }
 
-void Scheduler::ReportSignal(const char* name) {
+void Scheduler::ReportEnd(const char* reason) {
+  memory_may_run_out = false;
   std::vector<void*>& stack = running_->stack_;
   stack.resize(64);
   stack.resize(absl::GetStackTrace(stack.data(), 64, 1));
-  Report(absl::StrCat("the signal ", name));
+  Report(absl::StrCat("the process ends: ", reason));
 }
 
 void Scheduler::Fail(const std::string& reason) {
+  memory_may_run_out = false;
   std::vector<void*>& stack = running_->stack_;
   stack.resize(64);
   stack.resize(absl::GetStackTrace(stack.data(), 64, 1));

@@ -23,11 +23,15 @@ inline constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 // Why a choice is made. 0 is always what needs the least: the thread that runs
 // goes on, and nothing unusual happens.
 enum class ChoiceKind : uint8_t {
-  kThread,  // which thread goes on
-  kYield,   // which other thread goes on
-  kWaiter,  // whom a signal wakes
-  kWakeUp,  // whether a condition variable wakes a thread for no reason
-  kData,    // what the scenario does
+  kThread,   // which thread goes on
+  kYield,    // which other thread goes on
+  kWaiter,   // whom a signal wakes
+  kWakeUp,   // whether a condition variable wakes a thread for no reason
+  kData,     // what the scenario does
+  kTryLock,  // whether it fails for no reason
+  kMemory,   // whether it runs out
+  kBuffer,   // whether a store is delayed
+  kDrain,    // which delayed store happens
 };
 
 struct Choice {
@@ -70,10 +74,22 @@ class Strategy {
 struct SchedulerOptions {
   uint64_t max_steps = 100000;
   bool spurious_wake_ups = true;
+  bool store_buffers = false;
   bool time_passes = true;  // also while a thread can go on
   bool verbose = false;     // prints each step
   std::string replay;       // printed with a failure
 };
+
+// A store that its thread has made, and others do not see yet.
+struct DelayedStore {
+  void* object;
+  void (*store)(void* object, const void* value);
+  bool is_release;  // It happens after those before it.
+  alignas(16) unsigned char value[16];
+};
+
+// Whether memory may run out for the calling thread.
+inline thread_local bool memory_may_run_out = false;
 
 class SimThread;
 
@@ -144,8 +160,8 @@ class Scheduler {
   // Reports a failure, and ends the process.
   [[noreturn]] void Fail(const std::string& reason);
 
-  // The thread that runs has received a signal: reports where.
-  void ReportSignal(const char* name);
+  // The process ends where the thread is that runs: reports that.
+  void ReportEnd(const char* reason);
 
   // There are no points until as many calls of `EndNoPoints()`.
   void BeginNoPoints() { ++no_points_; }
@@ -153,8 +169,25 @@ class Scheduler {
 
   bool spurious_wake_ups() const { return options_.spurious_wake_ups; }
 
+  // Whether there is no memory for what the thread that runs allocates.
+  bool MemoryRunsOut();
+
+  // Delays the store, or returns false: the caller makes it at once.
+  bool Delay(const DelayedStore& store);
+  // Returns the value that the thread that runs has stored to `object` last, if
+  // that store is delayed; otherwise null.
+  const void* DelayedValue(const void* object) const;
+  // Makes all stores that the thread that runs has delayed.
+  void Drain() { Drain(running_); }
+  // `object` is destroyed: drops what the thread that runs has delayed for it.
+  void Forget(const void* object);
+
  private:
   friend class SimThread;
+
+  void Drain(SimThread* thread);
+  // Makes some of the delayed stores of all threads.
+  void DrainSome();
 
   void ThreadMain(SimThread* self);
   void OnThreadEnd(SimThread* self);
@@ -182,6 +215,7 @@ class Scheduler {
   uint64_t steps_ = 0;
   uint64_t switches_ = 0;
   int no_points_ = 0;
+  size_t delayed_ = 0;  // stores of all threads
   std::atomic<uint32_t> over_{0};
 };
 
@@ -212,6 +246,7 @@ class SimThread {
   const void* object_ = nullptr;
   int64_t deadline_ = kNever;
   absl::FunctionRef<bool()>* ready_ = nullptr;
+  std::vector<DelayedStore> delayed_;  // the oldest first
   int os_id_ = 0;
   std::vector<void*> stack_;
 };

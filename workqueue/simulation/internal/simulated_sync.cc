@@ -6,9 +6,11 @@
 #include "workqueue/simulation/internal/simulated_sync.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +20,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "workqueue/simulation/internal/scheduler.h"
+#include "workqueue/simulation/simulation.h"
 
 namespace workqueue::simulation::internal {
 namespace {
@@ -44,6 +47,16 @@ int64_t Deadline(absl::Duration since_now) {
   return nanos >= kNever - now ? kNever - 1 : now + nanos;
 }
 
+void MakeDelayedStores() {
+  if (Scheduler* const scheduler = Scheduler::Current()) scheduler->Drain();
+}
+
+bool ChoosesFailure(ChoiceKind kind) {
+  Scheduler* const scheduler = Scheduler::Current();
+  return scheduler != nullptr && scheduler->spurious_wake_ups() &&
+         scheduler->Choose(kind, 2) == 1;
+}
+
 }  // namespace
 
 void PointBefore(const char* what, const void* object) {
@@ -52,10 +65,31 @@ void PointBefore(const char* what, const void* object) {
   }
 }
 
-bool FailsForNoReason() {
+void FenceBefore(const char* what, const void* object) {
+  PointBefore(what, object);
+  MakeDelayedStores();
+}
+
+bool FailsForNoReason() { return ChoosesFailure(ChoiceKind::kWakeUp); }
+
+bool Delay(void* object, bool is_release, const void* value, size_t size,
+           void (*store)(void* object, const void* value)) {
   Scheduler* const scheduler = Scheduler::Current();
-  return scheduler != nullptr && scheduler->spurious_wake_ups() &&
-         scheduler->Choose(ChoiceKind::kWakeUp, 2) == 1;
+  DelayedStore delayed = {object, store, is_release, {}};
+  if (scheduler == nullptr || size > sizeof(delayed.value)) return false;
+  memcpy(delayed.value, value, size);
+  return scheduler->Delay(delayed);
+}
+
+const void* DelayedValue(const void* object) {
+  const Scheduler* const scheduler = Scheduler::Current();
+  return scheduler != nullptr ? scheduler->DelayedValue(object) : nullptr;
+}
+
+void ForgetStores(const void* object) {
+  if (Scheduler* const scheduler = Scheduler::Current()) {
+    scheduler->Forget(object);
+  }
 }
 
 }  // namespace workqueue::simulation::internal
@@ -63,10 +97,12 @@ bool FailsForNoReason() {
 namespace workqueue::sync {
 
 using simulation::internal::ChoiceKind;
+using simulation::internal::ChoosesFailure;
 using simulation::internal::Deadline;
 using simulation::internal::Die;
 using simulation::internal::kBootNanos;
 using simulation::internal::kNever;
+using simulation::internal::MakeDelayedStores;
 using simulation::internal::PointBefore;
 using simulation::internal::Scheduler;
 using simulation::internal::SimThread;
@@ -106,6 +142,7 @@ bool Mutex::CanTake(Mode mode) const {
 }
 
 void Mutex::Take(Mode mode) {
+  MakeDelayedStores();
   if (mode == kShared) {
     ++readers_;
     return;
@@ -127,6 +164,7 @@ void Mutex::AwaitLock(Mode mode) {
 }
 
 Mutex::Mode Mutex::Release() {
+  MakeDelayedStores();
   const Mode mode = held_ ? kExclusive : kShared;
   if (mode == kExclusive) {
     if (owner_ != Me()) Die("a thread unlocks a mutex that it does not hold");
@@ -156,7 +194,9 @@ void Mutex::Lock() {
 bool Mutex::TryLock() {
   PointBefore("tries to lock", this);
   CheckAlive("locked");
-  if (!CanTake(kExclusive)) return false;
+  if (!CanTake(kExclusive) || ChoosesFailure(ChoiceKind::kTryLock)) {
+    return false;
+  }
   Take(kExclusive);
   return true;
 }
@@ -269,6 +309,7 @@ void CondVar::Signal() {
   if (alive_ == 0) Die("a destroyed condition variable is signalled");
   Scheduler* const scheduler = Scheduler::Current();
   if (scheduler == nullptr) return;
+  const simulation::MemoryMayRunOut spared(false);
   std::vector<SimThread*> waiters;
   scheduler->ForEachWaiter(Wait::kSignal, this, [&](SimThread* waiter) {
     if (!waiter->woken) waiters.push_back(waiter);
@@ -316,6 +357,7 @@ void Notification::WaitForNotification() const {
 void Thread::Start(absl::AnyInvocable<void() &&> function) {
   Scheduler* const scheduler = Scheduler::Current();
   if (scheduler == nullptr) Die("a thread is started");
+  MakeDelayedStores();
   thread_ = scheduler->Start(std::move(function));
   PointBefore("has started", thread_);
 }

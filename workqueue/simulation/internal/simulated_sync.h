@@ -8,12 +8,10 @@
 //
 // The differences to Abseil and the standard library:
 //
-// - All operations are sequentially consistent, whatever the memory order. So
-//   no schedule shows a missing order, or a race on a variable that is not
-//   atomic. ThreadSanitizer finds the races, and `test/memory_model` checks the
-//   orders.
-// - A free lock goes to any thread that wants it. `TryLock()` fails only while
-//   somebody holds the lock, as Abseil promises.
+// - Operations are sequentially consistent, whatever the memory order, unless
+//   `Options::store_buffers` says otherwise.
+// - A free lock goes to any thread that wants it. `TryLock()` may fail although
+//   the lock is free: Abseil promises that only "with high probability".
 // - `CondVar::Signal()` wakes any waiter, and a waiter may wake for no reason.
 // - Time passes when nobody can go on, and now and then before. So a deadline
 //   is exact, or passes while its thread can go on and does not.
@@ -48,8 +46,23 @@ class SimThread;
 // A point, if the calling thread is simulated.
 void PointBefore(const char* what, const void* object);
 
+// The same, and then the stores that the thread has delayed happen.
+void FenceBefore(const char* what, const void* object);
+
 // Whether a compare-and-exchange that may fail for no reason does so.
 bool FailsForNoReason();
+
+// Delays a store that `store(object, value)` makes, or returns false: the
+// caller makes it at once.
+bool Delay(void* object, bool is_release, const void* value, size_t size,
+           void (*store)(void* object, const void* value));
+
+// Returns the value of the last store to `object`, if the calling thread has
+// delayed it; otherwise null.
+const void* DelayedValue(const void* object);
+
+// `object` is destroyed.
+void ForgetStores(const void* object);
 
 }  // namespace workqueue::simulation::internal
 
@@ -154,7 +167,6 @@ class Notification {
 class StdMutex {
  public:
   void lock() ABSL_NO_THREAD_SAFETY_ANALYSIS { mu_.Lock(); }
-  bool try_lock() ABSL_NO_THREAD_SAFETY_ANALYSIS { return mu_.TryLock(); }
   void unlock() ABSL_NO_THREAD_SAFETY_ANALYSIS { mu_.Unlock(); }
 
  private:
@@ -188,25 +200,40 @@ class Atomic {
 
   constexpr Atomic() noexcept : value_() {}
   constexpr Atomic(T value) noexcept : value_(value) {}  // NOLINT
+  ~Atomic() { simulation::internal::ForgetStores(this); }
 
   Atomic(const Atomic&) = delete;
   Atomic& operator=(const Atomic&) = delete;
 
-  T load(std::memory_order = {}) const {
+  T load(std::memory_order = std::memory_order_seq_cst) const {
     simulation::internal::PointBefore("loads", this);
+    if (const void* const own = simulation::internal::DelayedValue(this)) {
+      return *static_cast<const T*>(own);
+    }
     return value_;
   }
-  void store(T value, std::memory_order = {}) {
-    simulation::internal::PointBefore("stores", this);
+  void store(T value, std::memory_order order = std::memory_order_seq_cst) {
+    if (order == std::memory_order_seq_cst) {
+      simulation::internal::FenceBefore("stores", this);
+    } else {
+      simulation::internal::PointBefore("stores", this);
+      const auto store = [](void* self, const void* stored) {
+        static_cast<Atomic*>(self)->value_ = *static_cast<const T*>(stored);
+      };
+      if (simulation::internal::Delay(this, order != std::memory_order_relaxed,
+                                      &value, sizeof(value), store)) {
+        return;
+      }
+    }
     value_ = value;
   }
   T exchange(T value, std::memory_order = {}) {
-    simulation::internal::PointBefore("exchanges", this);
+    simulation::internal::FenceBefore("exchanges", this);
     return std::exchange(value_, value);
   }
   bool compare_exchange_strong(T& expected, T desired, std::memory_order = {},
                                std::memory_order = {}) {
-    simulation::internal::PointBefore("compares and exchanges", this);
+    simulation::internal::FenceBefore("compares and exchanges", this);
     if (value_ == expected) {
       value_ = desired;
       return true;
@@ -258,7 +285,7 @@ class Atomic {
  private:
   template <typename F>
   T Change(F change) {
-    simulation::internal::PointBefore("changes", this);
+    simulation::internal::FenceBefore("changes", this);
     return std::exchange(value_, change(value_));
   }
 
