@@ -10,17 +10,22 @@
 #include <string>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "test/simulation/any_executor.h"
 #include "workqueue/base/mutex_lock.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/controller/metrics.h"
+#include "workqueue/metrics.h"
 #include "workqueue/priority_queue.h"
 #include "workqueue/rate_limiting_queue.h"
 #include "workqueue/retry_after.h"
 #include "workqueue/shared/shared_queue.h"
 #include "workqueue/snapshot.h"
+#include "workqueue/timer/waiting_loop.h"
 
 namespace workqueue {
 
@@ -29,6 +34,69 @@ using simulation::AtRest;
 using simulation::Check;
 using simulation::Choose;
 using simulation::NextEvent;
+
+class ControllerLife::Metrics final : public ControllerMetricsProvider {
+ public:
+  size_t active_workers() const { return active_workers_; }
+  size_t running_sources() const { return running_sources_; }
+
+  std::unique_ptr<GaugeMetric> NewActiveWorkersMetric(
+      absl::string_view) override {
+    return std::make_unique<Gauge>(&active_workers_);
+  }
+  std::unique_ptr<GaugeMetric> NewRunningSourcesMetric(
+      absl::string_view) override {
+    return std::make_unique<Gauge>(&running_sources_);
+  }
+  std::unique_ptr<CounterMetric> NewReconcileTotalMetric(
+      absl::string_view, absl::string_view) override {
+    return nullptr;
+  }
+  std::unique_ptr<CounterMetric> NewReconcileErrorsMetric(
+      absl::string_view) override {
+    return nullptr;
+  }
+  std::unique_ptr<CounterMetric> NewTerminalReconcileErrorsMetric(
+      absl::string_view) override {
+    return nullptr;
+  }
+  std::unique_ptr<CounterMetric> NewReconcilePanicsMetric(
+      absl::string_view) override {
+    return nullptr;
+  }
+  std::unique_ptr<CounterMetric> NewReconcileTimeoutsMetric(
+      absl::string_view) override {
+    return nullptr;
+  }
+  std::unique_ptr<HistogramMetric> NewReconcileTimeMetric(
+      absl::string_view) override {
+    return nullptr;
+  }
+  std::unique_ptr<SettableGaugeMetric> NewMaxConcurrentReconcilesMetric(
+      absl::string_view) override {
+    return nullptr;
+  }
+
+ private:
+  class Gauge final : public GaugeMetric {
+   public:
+    explicit Gauge(size_t* value) : value_(*value) {}
+    void Inc() override { ++value_; }
+    void Dec() override {
+      Check(value_ > 0, "a number of what is in progress is negative");
+      --value_;
+    }
+
+   private:
+    size_t& value_;
+  };
+
+  size_t active_workers_ = 0;
+  size_t running_sources_ = 0;
+};
+
+ControllerLife::ControllerLife(Options options) : options_(options) {}
+ControllerLife::~ControllerLife() = default;
 
 const std::string& ControllerLife::AnyKey() {
   return keys_[Choose(static_cast<int>(keys_.size()))];
@@ -52,6 +120,19 @@ ControllerLife::NewSharedQueue(const std::string& client) {
   return *SharedQueue<Key>::Create(std::move(options));
 }
 
+void ControllerLife::MakeLoop() {
+  Clock* const clock = Clock::GetRealClock();
+  if (OneIn(2)) {
+    loop_ = std::make_shared<WaitingLoop>(clock);
+    return;
+  }
+  parker_ = clock->NewParker(Parker::Role::kLoop);
+  loop_ = std::make_shared<WaitingLoop>(clock, [this] { parker_->Unpark(); });
+  runner_ = sync::Thread([this] {
+    while (!destroyed_) parker_->ParkUntil(loop_->RunDue());
+  });
+}
+
 ControllerOptions<std::string> ControllerLife::MakeOptions() {
   ControllerOptions<Key> options;
   if (options_.shared) {
@@ -61,6 +142,15 @@ ControllerOptions<std::string> ControllerLife::MakeOptions() {
     options.queue = NewSharedQueue("c");
   } else if (OneIn(3)) {
     options.queue = std::make_unique<RateLimitingQueue<Key>>();
+  }
+  if (OneIn(3)) {
+    MakeLoop();
+    options.clock = loop_;
+  }
+  if (OneIn(3)) {
+    metrics_ = std::make_unique<Metrics>();
+    options.name = "c";
+    options.metrics_provider = metrics_.get();
   }
   if (options_.async) {
     options.max_in_flight = 1 + Choose(3);
@@ -106,19 +196,36 @@ Source<std::string> ControllerLife::AnySource(int index) {
   source.name = absl::StrCat("source ", index);
   source.wait_for_sync = OneIn(2);
   if (OneIn(2)) source.restart_backoff.emplace();
-  const bool waits = source.wait_for_sync;
   const bool fails = OneIn(4);
-  source.run = [this, waits, fails,
-                run = 0](SourceContext<Key>& context) mutable {
+  if (loop_ != nullptr && OneIn(2)) {
+    GiveNoThread(&source, fails);
+  } else {
+    GiveThread(&source, fails);
+  }
+  return source;
+}
+
+void ControllerLife::AddFromSource(SourceContext<Key>& context) {
+  Check(!over_, "a source runs after the stop");
+  const Key key = AnyKey();
+  const int64_t begin = NextEvent();
+  if (!context.queue.Add(key)) return;
+  Item& item = items_[key];
+  item.added = (std::max)(item.added, begin);
+  item.kept |= options_.faults;
+}
+
+void ControllerLife::GiveThread(Source<Key>* source, bool fails) {
+  const bool waits = source->wait_for_sync;
+  const bool fails_for_ever = !source->restart_backoff.has_value();
+  source->run = [this, waits, fails, fails_for_ever,
+                 run = 0](SourceContext<Key>& context) mutable -> absl::Status {
     ++run;
-    const Key key = AnyKey();
-    const int64_t begin = NextEvent();
-    if (context.queue.Add(key)) {
-      Item& item = items_[key];
-      item.added = (std::max)(item.added, begin);
-      item.kept |= options_.faults;
-    }
+    ++sources_running_;
+    const absl::Cleanup ended = [this] { --sources_running_; };
+    AddFromSource(context);
     if (fails && run == 1) {
+      has_failed_ |= fails_for_ever && waits;
       return absl::UnavailableError("no server");  // and never in sync
     }
     if (waits && run <= 2) ++synced_;
@@ -130,7 +237,58 @@ Source<std::string> ControllerLife::AnySource(int index) {
     if (OneIn(2)) context.Sleep(absl::InfiniteDuration());
     return absl::OkStatus();
   };
-  return source;
+}
+
+void ControllerLife::GiveNoThread(Source<Key>* source, bool fails) {
+  const bool waits = source->wait_for_sync;
+  // Those that the stop ends.
+  const auto ends = std::make_shared<std::vector<SourceDone>>();
+  const auto end_all = [ends] {
+    std::vector<SourceDone> all;
+    all.swap(*ends);
+    for (const SourceDone& done : all) done(absl::OkStatus());
+  };
+  source->on_stop = end_all;
+  const bool is_awaited = waits && !source->restart_backoff.has_value();
+  source->run_async = [this, waits, fails, is_awaited, ends, end_all, run = 0](
+                          std::shared_ptr<SourceContext<Key>> context,
+                          SourceDone done) mutable {
+    ++run;
+    ++sources_running_;
+    done = [this, done = std::move(done)](const absl::Status& status) {
+      --sources_running_;
+      done(status);
+    };
+    AddFromSource(*context);
+    if (fails && run == 1) {
+      const auto fail = [this, done = std::move(done), is_awaited] {
+        has_failed_ |= is_awaited;
+        done(absl::UnavailableError("no server"));
+      };
+      if (OneIn(2)) return fail();
+      completers_.Start([fail] {
+        simulation::Sleep(absl::Milliseconds(200));
+        fail();
+      });
+      return;
+    }
+    if (waits && run <= 2) ++synced_;
+    context->mark_synced();
+    switch (Choose(3)) {
+      case 0:
+        ends->push_back(std::move(done));
+        if (context->stop.HasBeenNotified()) end_all();
+        break;
+      case 1:
+        done(absl::OkStatus());
+        break;
+      default:
+        completers_.Start([done = std::move(done)] {
+          simulation::Sleep(absl::Milliseconds(500));
+          done(absl::OkStatus());
+        });
+    }
+  };
 }
 
 Source<std::string> ControllerLife::TermSource() {
@@ -197,7 +355,7 @@ void ControllerLife::AddSome() {
 
 void ControllerLife::Begin(const Key& key, int failures, int64_t token) {
   Check(!destroyed_, "a reconciliation begins after the end");
-  Check(!stopped_, "a reconciliation begins after the stop");
+  Check(!stopped_ && !over_, "a reconciliation begins after the stop");
   Check(starting_, "a reconciliation begins before the start");
   Check(!no_term_, "a reconciliation begins without a term");
   Item& item = items_[key];
@@ -299,7 +457,7 @@ absl::StatusOr<ReconcileResult> ControllerLife::Reconcile(
       break;
     case 7:
       if (!options_.shared && OneIn(4)) {
-        stopping_ = true;
+        stopping_ = stops_itself_ = true;
         Check(!controller_->Stop(), "it stops itself, and waits");
       } else {
         items_[key].counted = false;
@@ -310,7 +468,12 @@ absl::StatusOr<ReconcileResult> ControllerLife::Reconcile(
       break;
   }
   const Outcome outcome = ChooseOutcome();
+  const bool is_error = !outcome.result.ok();
+  const bool gives_back = is_error &&
+                          !IsTerminalError(outcome.result.status()) &&
+                          (context.stop.HasBeenNotified() || context.Lost());
   End(key, outcome);
+  if (gives_back) items_[key].given_back = NextEvent();
   if (outcome.throws) throw std::runtime_error("thrown");
   return outcome.result;
 }
@@ -439,14 +602,81 @@ void ControllerLife::Break() {
   engine_->SetFaults({});
 }
 
+// Waits for the callback if that is how it starts.
+absl::Status ControllerLife::Start() {
+  ++starts_;
+  const absl::Cleanup started = [this] { --starts_; };
+  if (loop_ == nullptr || OneIn(2)) return controller_->Start();
+  const auto told = std::make_shared<sync::Notification>();
+  absl::Status result;
+  const absl::Status begun =
+      controller_->StartAsync([told, &result](const absl::Status& status) {
+        result = status;
+        told->Notify();
+      });
+  if (!begun.ok()) return begun;
+  told->WaitForNotification();
+  return result;
+}
+
+bool ControllerLife::Stop(absl::Duration timeout) {
+  is_patient_ &= timeout == absl::InfiniteDuration();
+  ++stops_;
+  const absl::Cleanup stopped = [this] { --stops_; };
+  if (loop_ == nullptr || OneIn(2)) return controller_->Stop(timeout);
+  const auto told = std::make_shared<sync::Notification>();
+  bool result = false;
+  const absl::Status begun =
+      controller_->StopAsync(timeout, [told, &result](bool stopped) {
+        result = stopped;
+        told->Notify();
+      });
+  Check(begun.ok(), begun.message());
+  told->WaitForNotification();
+  return result;
+}
+
+void ControllerLife::CheckCalls() {
+  if (options_.shared) return;  // They ask the engine.
+  Check(starts_ == 0 || (synced_ < awaited_ && stops_ == 0 && !has_failed_),
+        "a start goes on that is over");
+  if (stops_ == 0 || !started_ || starts_ > 0) return;
+  if (sources_running_ > 0 || running_ > 0) return;
+  const absl::StatusOr<Snapshot<Key>> snapshot = controller_->TakeSnapshot();
+  Check(snapshot.ok(), "a snapshot fails");
+  // What an asynchronous one has not ended is processed still.
+  Check(snapshot->num_queued + snapshot->num_processing > 0,
+        "a stop goes on that is over");
+}
+
+void ControllerLife::AwaitIdle() {
+  const int64_t begin = NextEvent();
+  controller_->AwaitIdle();
+  if (stopping_) return;
+  for (const auto& [key, item] : items_) {
+    Check(item.running == 0 || item.begun > begin,
+          "an item is reconciled though all is idle");
+    // A source may be about to add one, and one that cannot be decoded waits.
+    Check(item.added > begin || item.begun > item.added || parks_ ||
+              num_sources_ > 0 || options_.shared,
+          "an item is queued though all is idle");
+  }
+}
+
 void ControllerLife::StopOnce(absl::Duration timeout) {
   stopping_ = true;
   const int64_t begin = NextEvent();
   const bool leads = term_ != 0;
   Note("stop within ", absl::FormatDuration(timeout), " at ", begin);
-  const bool stopped = controller_->Stop(timeout);
+  const bool stopped = Stop(timeout);
+  stop_returned_ = true;
   Check(absl::IsCancelled(controller_->Healthy()) || !started_,
         "a controller that is stopped is healthy");
+  if (stopped) Check(sources_running_ == 0, "a source runs after the stop");
+  if (started_ && is_patient_ && !stops_itself_ && !options_.stands_by &&
+      !options_.shared) {
+    Check(stopped, "a stop that waits for ever leaves something");
+  }
   if (!stopped || options_.stands_by) return;
   // Others may have what this process has had for too long.
   if (options_.shared && !endless_) return;
@@ -480,6 +710,9 @@ std::string ControllerLife::Lost(const Snapshot<Key>& snapshot, bool strictly) {
       for (const auto& it : *parked) is_parked |= it.item == key;
     }
     if (is_parked || is_queued || is_processed) continue;
+    if (item.begun < item.given_back && !options_.shared) {
+      return absl::StrCat("an item is not given back: ", key);
+    }
     if (item.begun < item.added &&
         !(waits && (item.waits || options_.shared))) {
       return absl::StrCat("an item that was added is lost: ", key);
@@ -505,6 +738,11 @@ void ControllerLife::CheckRest() {
 }
 
 std::string ControllerLife::RestError() {
+  over_ = stop_returned_;
+  if (metrics_ != nullptr) {
+    Check(metrics_->active_workers() == running_,
+          "the metric of active workers is wrong");
+  }
   if (broken_) return "";
   looks_ = true;
   const absl::StatusOr<Snapshot<Key>> snapshot = controller_->TakeSnapshot();
@@ -529,6 +767,9 @@ std::string ControllerLife::RestError() {
                 call->context.Remaining() > absl::ZeroDuration(),
             "a reconciliation is not cancelled at its deadline");
       Check(call->context.Cancelled() || !call->ended, "a call goes on");
+      Check(call->context.Cancelled() ||
+                call->context.Remaining() > absl::ZeroDuration(),
+            "a deadline does not cancel");
     }
     const absl::Status healthy = controller_->Healthy();
     if (!healthy.ok() && num_sources_ == 0) return healthy.ToString();
@@ -591,6 +832,7 @@ void ControllerLife::Live() {
                                   : absl::Seconds(1));
       });
     }
+    if (OneIn(3)) others.Start([this] { AtRest([this] { CheckCalls(); }); });
     if (options_.faults) {
       broken_ = true;
       others.Start([this] {
@@ -599,10 +841,13 @@ void ControllerLife::Live() {
     }
     if (!OneIn(10)) {
       starting_ = true;
-      const absl::Status status = controller_->Start();
+      const bool was_stopped = stop_returned_;
+      const absl::Status status = Start();
       started_ = status.ok();
       if (started_) {
-        Check(synced_ >= awaited_ || stopping_, "a source is not in sync");
+        Check(!was_stopped, "it starts after its end");
+        Check(!controller_->Start().ok(), "it starts twice");
+        Check(synced_ >= awaited_, "a source is not in sync");
       } else {
         Check(stopping_ || num_sources_ > 0, status.message());
         stopping_ = true;
@@ -628,7 +873,7 @@ void ControllerLife::Live() {
       default:
         // Somebody else may keep it from being idle for ever.
         if (started_ && !options_.stands_by && (!options_.shared || endless_)) {
-          controller_->AwaitIdle();
+          AwaitIdle();
         }
         break;
     }
@@ -638,19 +883,53 @@ void ControllerLife::Live() {
     Threads others;
     if (OneIn(3)) others.Start([this] { AddSome(); });
     if (OneIn(4)) others.Start([this] { StopOnce(absl::Milliseconds(400)); });
+    // A stop ends it.
+    if (started_ && !options_.shared && !options_.stands_by && OneIn(4)) {
+      others.Start([this] { controller_->AwaitIdle(); });
+    }
+    if (OneIn(2)) others.Start([this] { AtRest([this] { CheckCalls(); }); });
     StopOnce(Choose(2) == 0 ? absl::InfiniteDuration() : absl::Seconds(1));
   }
-  if (stopped_ && started_ && !options_.shared) {
+  AtRest([this] { over_ = stop_returned_; });
+  if (over_ && started_ && !options_.shared) {
     const auto snapshot = controller_->TakeSnapshot();
-    Check(snapshot.ok() && snapshot->num_processing == 0,
+    Check(snapshot.ok(), "a snapshot fails");
+    Check(snapshot->num_processing == 0 || !stopped_,
           "an item is processed after the stop");
+    for (const std::shared_ptr<Call>& call : calls_) {
+      Check(stopped_ || !call->on_cancel || call->ended || call->cancelled,
+            "a reconciliation is not cancelled at the end of a stop");
+    }
     const std::string lost = Lost(*snapshot, /*strictly=*/false);
     Check(lost.empty(), lost);
   }
   stopping_ = true;
   Note("destroys it");
+  // The destructor calls the callbacks that wait.
+  int told = 0;
+  int expected = 0;
+  if (loop_ != nullptr && OneIn(2)) {
+    if (!starting_ && OneIn(2)) {
+      starting_ = true;
+      if (controller_->StartAsync([&told](const absl::Status&) { ++told; })
+              .ok()) {
+        ++expected;
+      }
+    }
+    ++expected;
+    controller_->StopAsync(absl::InfiniteDuration(), [&told](bool) { ++told; })
+        .IgnoreError();
+  }
   owner_.reset();
   destroyed_ = true;
+  if (runner_.joinable()) {
+    parker_->Unpark();
+    runner_.join();
+  }
+  loop_.reset();
+  Check(told == expected, "a callback of a start or a stop is not called");
+  Check(metrics_ == nullptr || metrics_->running_sources() == 0,
+        "a source runs after the end");
   completers_.Join();
   for (const std::shared_ptr<Call>& call : calls_) {
     Check(call->ended, "a reconciliation does not end");

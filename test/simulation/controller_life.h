@@ -15,11 +15,13 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "test/simulation/scenario.h"
+#include "workqueue/clock/parker.h"
 #include "workqueue/controller/async_reconcile.h"
 #include "workqueue/controller/controller.h"
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/controller/source.h"
 #include "workqueue/shared/testing/memory_engine.h"
+#include "workqueue/timer/waiting_loop.h"
 
 namespace workqueue {
 
@@ -45,7 +47,8 @@ class ControllerLife {
     bool stands_by = false;
   };
 
-  explicit ControllerLife(Options options) : options_(options) {}
+  explicit ControllerLife(Options options);
+  ~ControllerLife();
 
   void Live();
 
@@ -57,6 +60,8 @@ class ControllerLife {
     int64_t added = -2;
     // The same, or it waits.
     int64_t owed = -2;
+    // The same, but the item does not wait.
+    int64_t given_back = -2;
     int failures = 0;     // consecutive
     bool counted = true;  // `failures` is exact.
     bool waits = false;   // It may wait for a delay.
@@ -82,8 +87,16 @@ class ControllerLife {
     bool cancelled = false;
   };
 
+  // Counts what is in progress.
+  class Metrics;
+
+  void MakeLoop();
   ControllerOptions<Key> MakeOptions();
   Source<Key> AnySource(int index);
+  void GiveThread(Source<Key>* source, bool fails);
+  void GiveNoThread(Source<Key>* source, bool fails);
+  // The begin of a run of a source.
+  void AddFromSource(SourceContext<Key>& context);
   Source<Key> TermSource();
   void AddSome();
   void Add(const Key& key);
@@ -98,7 +111,12 @@ class ControllerLife {
   void Look();
   void Break();
   void SetTerm(bool leads);
+  absl::Status Start();
+  bool Stop(absl::Duration timeout);
   void StopOnce(absl::Duration timeout);
+  void AwaitIdle();
+  // At a rest: a start or a stop that is in progress has something to wait for.
+  void CheckCalls();
   void CheckRest();
   std::string RestError();
   std::string Lost(const Snapshot<Key>& snapshot, bool strictly);
@@ -109,6 +127,10 @@ class ControllerLife {
 
   const Options options_;
   std::vector<Key> keys_;
+  std::unique_ptr<Metrics> metrics_;   // may be null
+  std::shared_ptr<WaitingLoop> loop_;  // may be null
+  std::unique_ptr<Parker> parker_;     // of the thread that drives the loop
+  sync::Thread runner_;                // that thread, if there is one
   std::unique_ptr<MemoryEngine> engine_;
   std::unique_ptr<Executor> executor_;
   std::unique_ptr<Controller<Key>> owner_;
@@ -129,7 +151,15 @@ class ControllerLife {
   bool started_ = false;   // Start() has returned OK.
   bool starting_ = false;  // It has been called.
   bool stopping_ = false;  // A stop has begun.
-  bool stopped_ = false;   // Stop() has returned true.
+  int starts_ = 0;         // calls in progress
+  int stops_ = 0;
+  size_t sources_running_ = 0;
+  bool has_failed_ = false;    // a source, for ever, that the start waits for
+  bool is_patient_ = true;     // No stop has a timeout.
+  bool stops_itself_ = false;  // A reconciliation has stopped it.
+  bool stop_returned_ = false;
+  bool over_ = false;     // It had returned at the last rest.
+  bool stopped_ = false;  // Stop() has returned true.
   bool destroyed_ = false;
   bool endless_ = false;  // Leases of an engine do not expire.
   bool broken_ = false;   // The engine does not answer at times.

@@ -241,6 +241,7 @@ class InformerLife {
         others.Start([this] {
           stopping_ = true;
           informer_->Stop();
+          Check(!informer_->Start().ok(), "it starts after its end");
         });
       }
       if (controller_ != nullptr) {
@@ -280,6 +281,7 @@ class InformerLife {
     bool has_thrown = false;
     sync::Atomic<int> calls{0};  // in progress
     int synced = 0;
+    absl::Status health = absl::UnavailableError("not told");
     bool added = false;
     bool removed = false;
   };
@@ -335,7 +337,12 @@ class InformerLife {
       known = event.new_object;
     };
     handler.on_synced = [mine] {
+      Check(!mine->removed, "a handler is called that was removed");
       Check(++mine->synced == 1, "a handler is told of the sync twice");
+    };
+    handler.on_health = [mine](const absl::Status& status) {
+      Check(!mine->removed, "a handler is called that was removed");
+      mine->health = status;
     };
     mine->id = informer_->AddHandler(std::move(handler));
     mine->added = true;
@@ -344,6 +351,7 @@ class InformerLife {
 
   void Remove(Handler* handler) {
     informer_->RemoveHandler(handler->id);
+    Check(handler->calls == 0, "a handler is removed in a call");
     handler->removed = true;
   }
 
@@ -364,17 +372,21 @@ class InformerLife {
       return "the store is not what the server has";
     }
     if (all && !server_->has_sent_all()) return "there is no watch";
+    if (all && !informer_->Healthy().ok()) return "a watch is not healthy";
     for (const Handler& it : handlers_) {
       if (!it.added || it.removed || (it.throws > 0 && !all)) {
         continue;
       }
       if (all && it.synced != 1) return "a handler has not heard of the sync";
+      if (all && !it.health.ok()) return "a handler hears of no recovery";
       if (it.synced == 0 && !all) continue;
       if (!same(stored, it.known) && (all || !it.has_thrown)) {
         return "a handler does not know what is stored";
       }
     }
     if (all && runs_ && controller_ != nullptr) {
+      const absl::Status health = controller_->Healthy();
+      if (!health.ok()) return std::string(health.message());
       for (const auto& [key, object] : server_->objects()) {
         if (seen_[key] != object->version) return "a change is not reconciled";
       }

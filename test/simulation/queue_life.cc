@@ -74,6 +74,7 @@ void QueueLife::Live() {
         });
       }
       if (OneIn(3)) others.Start([this] { Look(); });
+      if (options_.delays && OneIn(3)) others.Start([this] { Watch(); });
       if (OneIn(2)) others.Start([this] { CancelSome(); });
       if (OneIn(3)) {
         ending_ = true;
@@ -237,7 +238,12 @@ void QueueLife::AddLater(const Key& key) {
   if (way < 2 && !ending_ && cancels_[key] == cancels && cancels % 2 == 0) {
     const auto found = owed_.find(key);
     if (found == owed_.end() || found->second.due > simulation::Now()) {
-      owed_[key] = {begin, due + (simulation::Now() - (due - delay))};
+      Owed owed = {begin, due + (simulation::Now() - (due - delay))};
+      // The earlier time counts.
+      if (found != owed_.end() && last_hand_out_[key] < found->second.event) {
+        owed.due = (std::min)(owed.due, found->second.due);
+      }
+      owed_[key] = owed;
     }
   }
 }
@@ -280,6 +286,7 @@ void QueueLife::Process(const Key& key) {
 
 void QueueLife::EndLease(Lease<Key>* lease) {
   const Key key = **lease;
+  if (OneIn(8)) Check(!queue_->Done(key), "Done() ends a lease");
   const int64_t token = tokens_[key];
   tokens_.erase(key);
   const int64_t begin = history_.BeginEnd(key);
@@ -391,6 +398,7 @@ void QueueLife::Work(int kind) {
     NoteHandOut(*lease, begin);
     Process(*lease);
   }
+  Check(ending_, "an open queue ends");
 }
 
 void QueueLife::WorkAsync(Lease<Key>* lease) {
@@ -419,7 +427,8 @@ void QueueLife::OnLease(absl::StatusOr<Lease<Key>> lease, int64_t begin) {
   // The callback may be called where memory may run out. The item stays then.
   if (absl::IsInternal(lease.status())) return;
   if (!lease.ok()) {
-    Check(absl::IsCancelled(lease.status()), "a callback gets a wrong error");
+    Check(absl::IsCancelled(lease.status()) && ending_,
+          "a callback gets a wrong error");
     return;
   }
   NoteHandOut(**lease, begin);
@@ -485,6 +494,9 @@ void QueueLife::CheckRest() {
   for (const std::shared_ptr<Call>& call : calls_) {
     callbacks += !call->called && !call->cancelled;
   }
+  Check(snapshot->num_queued == snapshot->queued.size() &&
+            snapshot->num_waiting == snapshot->waiting.size(),
+        "a snapshot counts other items than it has");
   Check(snapshot->num_processing == tokens_.size(),
         "the queue and the workers do not agree on what is processed");
   if (!options_.holds_back || snapshot->num_processing == 0) {
@@ -498,14 +510,51 @@ void QueueLife::CheckRest() {
   for (const Snapshot<Key>::Waiting& it : snapshot->waiting) {
     Check(it.ready_at > snapshot->taken_at, "an item waits that is due");
   }
+  if (options_.depth != nullptr) {
+    size_t depth = snapshot->num_queued;
+    for (const auto& it : snapshot->processing) depth += it.added_again;
+    Check(*options_.depth == static_cast<int>(depth),
+          "the metric of the depth is wrong");
+  }
   if (ending_) return;
   for (const auto& [key, owed] : owed_) {
-    if (owed.due > simulation::Now()) continue;
     if (last_hand_out_[key] > owed.event) continue;
-    bool is_there = false;
-    for (const auto& it : snapshot->queued) is_there |= it.item == key;
-    for (const auto& it : snapshot->processing) is_there |= it.item == key;
-    Check(is_there, "an item is lost that was added for later");
+    Check(Has(*snapshot, key, owed),
+          "an item is lost that was added for later");
+  }
+}
+
+bool QueueLife::Has(const Snapshot<Key>& snapshot, const Key& key,
+                    const Owed& owed) const {
+  for (const auto& it : snapshot.queued) {
+    if (it.item == key) return true;
+  }
+  for (const auto& it : snapshot.processing) {
+    if (it.item == key) return true;
+  }
+  for (const auto& it : snapshot.waiting) {
+    if (it.item != key) continue;
+    return it.ready_at - snapshot.taken_at <= owed.due - simulation::Now();
+  }
+  return false;
+}
+
+// An item that waits is always somewhere, also while it becomes due.
+void QueueLife::Watch() {
+  for (int n = 1 + Choose(3); n > 0; --n) {
+    sync::Yield();
+    const Key key = AnyKey();
+    const auto found = owed_.find(key);
+    if (found == owed_.end()) continue;
+    const Owed owed = found->second;
+    const int cancels = cancels_[key];
+    const absl::StatusOr<Snapshot<Key>> snapshot = queue_->TakeSnapshot();
+    Check(snapshot.ok(), "a snapshot fails");
+    if (ending_ || cancels_[key] != cancels || cancels % 2 != 0) continue;
+    if (last_hand_out_[key] > owed.event) continue;
+    Owed at_any_time = owed;
+    at_any_time.due = absl::InfiniteDuration();
+    Check(Has(*snapshot, key, at_any_time), "a snapshot misses an item");
   }
 }
 
@@ -575,6 +624,13 @@ void QueueLife::EndOnce(int way) {
   }
   may.reset();
   Check(queue_->ShuttingDown(), "a shut queue is open");
+  Check(!queue_->Add(keys_[0]), "a shut queue takes an item");
+  if (options_.delays) {
+    Check(!delaying()->AddAfter(keys_[0], absl::Seconds(1)) &&
+              !delaying()->Reschedule(keys_[0], absl::Seconds(1)) &&
+              !delaying()->CancelDelayed(keys_[0]),
+          "an item waits in a shut queue");
+  }
   if (drained) history_.IsIdle(begin);
 }
 

@@ -18,6 +18,7 @@
 #include "workqueue/executor.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/lease.h"
+#include "workqueue/snapshot.h"
 #include "workqueue/thread_pool.h"
 
 namespace workqueue {
@@ -46,7 +47,8 @@ class QueueLife {
     bool delays = false;
     bool rate_limits = false;
     bool priorities = false;
-    bool holds_back = false;  // The ordering may hold items back.
+    bool holds_back = false;     // The ordering may hold items back.
+    const int* depth = nullptr;  // the metric of the queue, if it has one
   };
 
   explicit QueueLife(Options options) : options_(std::move(options)) {}
@@ -80,6 +82,10 @@ class QueueLife {
   void Done(const Key& key);
   void EndLease(Lease<Key>* lease);
   void Look();
+  // Whether `key` is there, or will be by when it is owed.
+  bool Has(const Snapshot<Key>& snapshot, const Key& key,
+           const Owed& owed) const;
+  void Watch();
   void CancelSome();
   void CheckRest();
   void End();

@@ -3,18 +3,30 @@
 //
 // The queues in memory.
 
+#include <cstddef>
 #include <cstdint>
+#include <list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "test/simulation/any_executor.h"
 #include "test/simulation/queue_life.h"
 #include "test/simulation/scenario.h"
 #include "workqueue/delaying_queue.h"
+#include "workqueue/executor.h"
 #include "workqueue/fair_ordering.h"
+#include "workqueue/interfaces.h"
+#include "workqueue/lease.h"
+#include "workqueue/metrics.h"
 #include "workqueue/priority_queue.h"
 #include "workqueue/queue.h"
 #include "workqueue/rate_limiting_queue.h"
@@ -22,15 +34,84 @@
 namespace workqueue {
 namespace {
 
+using simulation::AtRest;
 using simulation::Check;
 using simulation::Choose;
 using Key = std::string;
 
-const AddScenario queue("queue", "a Queue, from its making to its end", [] {
-  QueueLife::Options options;
-  options.make = [] { return std::make_unique<Queue<Key>>(); };
-  QueueLife(std::move(options)).Live();
-});
+// The metrics of one queue. Only the depth is kept.
+class Metrics final : public MetricsProvider {
+ public:
+  const int* depth() const { return &depth_; }
+
+  std::unique_ptr<GaugeMetric> NewDepthMetric(absl::string_view) override {
+    class Depth final : public GaugeMetric {
+     public:
+      explicit Depth(int* depth) : depth_(*depth) {}
+      void Inc() override { ++depth_; }
+      void Dec() override { Check(--depth_ >= 0, "a depth is negative"); }
+
+     private:
+      int& depth_;
+    };
+    return std::make_unique<Depth>(&depth_);
+  }
+  std::unique_ptr<CounterMetric> NewAddsMetric(absl::string_view) override {
+    return nullptr;
+  }
+  std::unique_ptr<HistogramMetric> NewLatencyMetric(
+      absl::string_view) override {
+    return nullptr;
+  }
+  std::unique_ptr<HistogramMetric> NewWorkDurationMetric(
+      absl::string_view) override {
+    return nullptr;
+  }
+  std::unique_ptr<SettableGaugeMetric> NewUnfinishedWorkSecondsMetric(
+      absl::string_view) override {
+    return nullptr;
+  }
+  std::unique_ptr<SettableGaugeMetric> NewLongestRunningProcessorSecondsMetric(
+      absl::string_view) override {
+    return nullptr;
+  }
+  std::unique_ptr<SettableGaugeMetric> NewWaitingItemsMetric(
+      absl::string_view) override {
+    class Waiting final : public SettableGaugeMetric {
+     public:
+      void Set(double value) override {
+        Check(value >= 0, "a number of items is negative");
+      }
+    };
+    return std::make_unique<Waiting>();
+  }
+  std::unique_ptr<CounterMetric> NewRetriesMetric(absl::string_view) override {
+    return nullptr;
+  }
+
+ private:
+  int depth_ = 0;
+};
+
+// `Q` is a queue, and `Options` its options. It has metrics at times.
+template <typename Q, typename Options>
+void Live(QueueLife::Options life) {
+  Metrics metrics;
+  const bool has_metrics = OneIn(4);
+  life.make = [&metrics, has_metrics] {
+    Options options;
+    if (has_metrics) {
+      options.name = "q";
+      options.metrics_provider = &metrics;
+    }
+    return std::make_unique<Q>(std::move(options));
+  };
+  if (has_metrics) life.depth = metrics.depth();
+  QueueLife(std::move(life)).Live();
+}
+
+const AddScenario queue("queue", "a Queue, from its making to its end",
+                        [] { Live<Queue<Key>, QueueOptions<Key>>({}); });
 
 // One item of all is processed at a time, or one of each of two groups.
 const AddScenario held_back(
@@ -55,58 +136,274 @@ const AddScenario held_back(
 
 const AddScenario delaying("delaying_queue", "the same of a DelayingQueue", [] {
   QueueLife::Options options;
-  options.make = [] { return std::make_unique<DelayingQueue<Key>>(); };
   options.delays = true;
-  QueueLife(std::move(options)).Live();
+  Live<DelayingQueue<Key>, DelayingQueueOptions<Key>>(std::move(options));
 });
 
 const AddScenario limiting(
     "rate_limiting_queue", "the same of a RateLimitingQueue", [] {
       QueueLife::Options options;
-      options.make = [] { return std::make_unique<RateLimitingQueue<Key>>(); };
       options.delays = options.rate_limits = true;
-      QueueLife(std::move(options)).Live();
+      Live<RateLimitingQueue<Key>, RateLimitingQueueOptions<Key>>(
+          std::move(options));
     });
 
-const AddScenario priorities("priority_queue", "the same of a PriorityQueue",
-                             [] {
-                               QueueLife::Options options;
-                               options.make = [] {
-                                 return std::make_unique<PriorityQueue<Key>>();
-                               };
-                               options.delays = options.rate_limits =
-                                   options.priorities = true;
-                               QueueLife(std::move(options)).Live();
-                             });
+const AddScenario priorities(
+    "priority_queue", "the same of a PriorityQueue", [] {
+      QueueLife::Options options;
+      options.delays = options.rate_limits = options.priorities = true;
+      Live<PriorityQueue<Key>, PriorityQueueOptions<Key>>(std::move(options));
+    });
 
-// Threads add items, and who gets the last one destroys the queue at once,
-// while their calls return.
-const AddScenario queue_end("queue_end",
-                            "a Queue that is destroyed as soon as it may be",
-                            [] {
-                              auto queue = std::make_unique<Queue<Key>>();
-                              Queue<Key>* const pointer = queue.get();
-                              const int adds = 1 + Choose(3);
-                              Threads threads;
-                              for (int i = 0; i < adds; ++i) {
-                                threads.Start([pointer, i] {
-                                  Check(pointer->Add(absl::StrCat(i)),
-                                        "an open queue refuses an item");
-                                });
-                              }
-                              int seen = 0;
-                              while (seen < adds) {
-                                const std::optional<Key> key = pointer->Get();
-                                Check(key.has_value(), "an open queue ends");
-                                ++seen;
-                              }
-                              queue.reset();
-                            });
+std::unique_ptr<Interface<Key>> AnyQueue() {
+  switch (Choose(4)) {
+    case 0:
+      return std::make_unique<Queue<Key>>();
+    case 1:
+      return std::make_unique<DelayingQueue<Key>>();
+    case 2:
+      return std::make_unique<RateLimitingQueue<Key>>();
+    default:
+      return std::make_unique<PriorityQueue<Key>>();
+  }
+}
 
-// Threads add without a wait for the lock, and others poll.
+std::unique_ptr<Interface<Key>> QueueOfOneAtATime() {
+  FairDimension<Key> dimension;
+  dimension.group_of = [](const Key&) { return Key(); };
+  dimension.max_in_process = 1;
+  FairOrderingOptions<Key> fair;
+  fair.dimensions.push_back(std::move(dimension));
+  QueueOptions<Key> options;
+  options.ordering = *FairOrdering<Key>::Create(std::move(fair));
+  return std::make_unique<Queue<Key>>(std::move(options));
+}
+
+// Threads block in a queue in each way, and callbacks wait in it, while it is
+// shut down or destroyed. All hear of that, nobody before, and what a callback
+// has is destroyed when the destructor returns. An item may be held back, which
+// somebody gets after the shutdown, too.
+void Block() {
+  std::unique_ptr<Executor> executor = AnyExecutor();
+  const bool destroys_in_task = OneIn(4);
+  if (destroys_in_task) executor = std::make_unique<InlineExecutor>();
+  const bool holds_back = OneIn(3);
+  std::unique_ptr<Interface<Key>> owned =
+      holds_back ? QueueOfOneAtATime() : AnyQueue();
+  Interface<Key>* const queue = owned.get();
+  constexpr absl::Duration kTimeout = absl::Seconds(2);
+  // "a" is being processed, so drains block.
+  Check(queue->Add("a") && queue->TryGet().ok(), "an item does not come");
+  if (holds_back) Check(queue->Add("b"), "an open queue refuses an item");
+  bool ended = false;     // An end has begun.
+  bool destroys = false;  // That of the destructor.
+  bool ends_drains = false;
+  bool released = false;  // "b" may be handed out.
+  int getting = 0;        // calls without a timeout, and callbacks
+  int got = 0;
+  struct Wait {
+    absl::Duration begin;
+    bool timed;
+    bool over = false;
+  };
+  std::list<Wait> waits;
+  const auto check = [&](const absl::Status& status) {
+    if (status.ok()) {
+      Check(released && ++got == 1, "an item comes that is held back");
+      return;
+    }
+    Check(absl::IsCancelled(status), status.message());
+    Check(holds_back ? destroys || released : ended,
+          "a wait ends without a reason");
+  };
+  Threads threads;
+  for (int i = 1 + Choose(4); i > 0; --i) {
+    const int kind = Choose(6);
+    getting += kind == 0 || kind == 3;
+    threads.Start([&, kind] {
+      Wait& mine = waits.emplace_back();
+      mine.begin = simulation::Now();
+      mine.timed = kind == 1 || kind == 2 || kind == 4;
+      absl::Status status;
+      Lease<Key> lease;
+      switch (kind) {
+        case 0:
+        case 1: {
+          absl::StatusOr<Key> key = absl::CancelledError("");
+          if (kind == 1) {
+            key = queue->GetWithTimeout(kTimeout);
+          } else if (std::optional<Key> next = queue->Get()) {
+            key = *std::move(next);
+          }
+          status = key.status();
+          mine.over = true;
+          if (!key.ok()) break;
+          check(status);
+          queue->Done(*key);
+          return;
+        }
+        case 2:
+          status = queue->AcquireInto(&lease, kTimeout);
+          break;
+        case 3:
+          status = queue->AcquireUpTo(2).status();
+          break;
+        default:
+          ended = true;  // It begins a shutdown.
+          Check(!queue->ShutDownWithDrainWithin(
+                    mine.timed ? kTimeout : absl::InfiniteDuration()) ||
+                    released,
+                "a drain ends though an item is processed");
+          mine.over = true;
+          Check(!mine.timed || ends_drains || released ||
+                    simulation::Now() >= mine.begin + kTimeout,
+                "a drain ends early");
+          return;
+      }
+      mine.over = true;
+      if (mine.timed && absl::IsDeadlineExceeded(status)) {
+        Check(simulation::Now() >= mine.begin + kTimeout, "a wait ends early");
+      } else {
+        check(status);
+      }
+    });
+  }
+  int called = 0;
+  int alive = 0;
+  const int callbacks = Choose(3);
+  for (int i = callbacks; i > 0; --i) {
+    ++getting;
+    ++alive;
+    const std::shared_ptr<void> life(nullptr, [&](void*) { --alive; });
+    queue->AcquireAsync(executor.get(),
+                        [&, life](const absl::StatusOr<Lease<Key>>& lease) {
+                          check(lease.status());
+                          ++called;
+                        });
+  }
+  if (OneIn(2)) simulation::Sleep(absl::Seconds(1 + 2 * Choose(2)));
+  const auto check_rest = [&] {
+    for (const Wait& it : waits) {
+      Check(it.over || !it.timed || it.begin + kTimeout > simulation::Now(),
+            "a wait does not end");
+    }
+  };
+  AtRest(check_rest);
+  if (holds_back && OneIn(2)) {
+    ended = true;
+    if (OneIn(2)) {
+      ends_drains = true;
+      queue->ShutDown();
+    }
+    AtRest([&] { released = true; });
+    Check(queue->Done("a"), "Done() finds nothing");
+    AtRest([&] {
+      Check(got == 1 || getting == 0, "nobody gets what was held back");
+    });
+  }
+  AtRest([&] { ended = destroys = ends_drains = true; });
+  if (OneIn(3)) queue->ShutDown();
+  if (destroys_in_task) {
+    executor->Execute([&owned] { owned.reset(); });
+  } else {
+    owned.reset();
+  }
+  Check(called == callbacks, "a callback is not called");
+  Check(alive == 0, "a callback outlives its queue");
+  threads.Join();
+}
+const AddScenario blocked("queue_blocked", "who blocks in a queue that ends",
+                          Block, /*exact_time=*/true);
+
+// Threads add items and shut the queue down. Who gets the last item, or learns
+// of the shutdown, destroys the queue at once, while their calls return.
+const AddScenario queue_end(
+    "queue_end", "a queue that is destroyed as soon as it may be", [] {
+      std::unique_ptr<Interface<Key>> owned = AnyQueue();
+      Interface<Key>* const queue = owned.get();
+      const int adds = 1 + Choose(3);
+      Threads threads;
+      for (int i = 0; i < adds; ++i) {
+        threads.Start([queue, i] {
+          Check(queue->Add(absl::StrCat(i)), "an open queue refuses an item");
+        });
+      }
+      for (int seen = 0; seen < adds; ++seen) {
+        Check(queue->Get().has_value(), "an open queue ends");
+      }
+      if (OneIn(2)) {
+        const int way = Choose(4);
+        threads.Start([queue, way] {
+          switch (way) {
+            case 0:
+              queue->ShutDown();
+              break;
+            case 1:
+              queue->Close();
+              break;
+            default:
+              // Items are being processed.
+              Check(!queue->ShutDownWithDrainWithin(
+                        way == 2 ? absl::ZeroDuration()
+                                 : absl::InfiniteDuration()),
+                    "a drain ends though an item is processed");
+          }
+        });
+        Check(!queue->Get().has_value(), "a shut queue hands out an item");
+      }
+      owned.reset();
+    });
+
+// So many callbacks wait that the memory of those that are cancelled is given
+// to others.
+const AddScenario peak(
+    "queue_peak", "a peak of callbacks that wait in a Queue", [] {
+      constexpr int kCallbacks = 400;
+      std::vector<int> called(kCallbacks);
+      std::vector<bool> cancelled(kCallbacks);
+      std::vector<AcquireId> ids;
+      const std::unique_ptr<Executor> executor = AnyExecutor();
+      auto queue = std::make_unique<Queue<Key>>();
+      for (int i = 0; i < kCallbacks; ++i) {
+        ids.push_back(queue->AcquireAsync(
+            executor.get(),
+            [&called, i](absl::StatusOr<Lease<Key>>) { ++called[i]; }));
+      }
+      {
+        Threads threads;
+        threads.Start([&] {
+          for (int n = 10; n > 0; --n) queue->Add(absl::StrCat(n));
+        });
+        const bool keeps_last = OneIn(2);
+        const int kept = 2 + Choose(40);  // one of so many
+        for (int i = 0; i < kCallbacks; ++i) {
+          if (keeps_last ? i >= kCallbacks - 4 : i % kept == 0) continue;
+          cancelled[i] = queue->CancelAcquire(ids[i]);
+        }
+      }
+      queue->ShutDown();
+      simulation::AwaitIdle();  // The leases have ended.
+      queue.reset();
+      for (int i = 0; i < kCallbacks; ++i) {
+        Check(called[i] == (cancelled[i] ? 0 : 1), "a callback is lost");
+      }
+    });
+
+// Threads add without a wait for the lock, others poll, and callbacks wait.
+// Items come in the order of their adds.
 const AddScenario ring("ring", "contended adds to a Queue", [] {
+  InlineExecutor executor;
   Queue<Key> queue;
   History history;
+  struct Item {
+    int64_t add_begin, add_end, out_begin, out_end;
+  };
+  std::map<Key, Item> items;
+  const auto note_out = [&](const Key& key, int64_t begin) {
+    items[key].out_begin = begin;
+    items[key].out_end = history.Begin();
+    return history.HandOut(key, begin);
+  };
   const auto take = [&](absl::Duration timeout) {
     int64_t begin = 0;
     absl::StatusOr<Key> key;
@@ -114,14 +411,15 @@ const AddScenario ring("ring", "contended adds to a Queue", [] {
       begin = history.Begin();
     } while (!IfMemoryLasts([&] { key = queue.GetWithTimeout(timeout); }));
     if (!key.ok()) return false;
-    const int64_t token = history.HandOut(*key, begin);
+    const int64_t token = note_out(*key, begin);
     const int64_t end = history.BeginEnd(*key);
     Check(queue.Done(*key), "Done() finds nothing");
     history.End(*key, QueueOperation::kDone, end, token);
     return true;
   };
   int left = 2 + Choose(3);
-  const int adds = 1 + Choose(4);
+  // Some times beyond the end of the ring, which has 64 slots.
+  const int adds = OneIn(16) ? 40 : 1 + Choose(4);
   const bool all_differ = Choose(2) == 0;
   Threads threads;
   for (int i = left; i > 0; --i) {
@@ -134,6 +432,8 @@ const AddScenario ring("ring", "contended adds to a Queue", [] {
         if (!IfMemoryLasts([&] { added = queue.Add(key); })) continue;
         Check(added || queue.ShuttingDown(), "an open queue refuses an item");
         if (!added) break;
+        items[key].add_begin = begin;
+        items[key].add_end = history.Begin();
         history.End(key, QueueOperation::kAdd, begin);
         // Whoever has added an item sees it.
         if (Choose(4) == 3) {
@@ -154,7 +454,35 @@ const AddScenario ring("ring", "contended adds to a Queue", [] {
       }
     });
   }
-  if (Choose(2) == 0) simulation::AwaitIdle();
+  int waiting = 0;  // callbacks
+  if (Choose(2) == 0) {
+    threads.Start([&] {
+      for (int n = 1 + Choose(3); n > 0; --n) {
+        ++waiting;
+        const int64_t begin = history.Begin();
+        queue.AcquireAsync(
+            &executor, [&, begin](absl::StatusOr<Lease<Key>> lease) {
+              // An add for which memory may run out may have called this.
+              const simulation::MemoryMayRunOut spared(false);
+              --waiting;
+              if (!lease.ok()) return;
+              const Key key = **lease;
+              const int64_t token = note_out(key, begin);
+              const int64_t end = history.BeginEnd(key);
+              Check(lease->Done(), "a lease is lost");
+              history.End(key, QueueOperation::kDone, end, token);
+            });
+        sync::Yield();
+      }
+    });
+  }
+  if (Choose(2) == 0) {
+    AtRest([&] {
+      const size_t queued = queue.TakeSnapshotUpTo(0)->num_queued;
+      Check(queued == 0 || waiting == 0,
+            "a callback waits while an item is queued");
+    });
+  }
   const int64_t begin = history.Begin();
   bool drains = false;
   sync::Thread worker;
@@ -175,7 +503,46 @@ const AddScenario ring("ring", "contended adds to a Queue", [] {
   }
   history.IsIdle(history.Begin());
   history.Verify();
+  if (!all_differ) return;
+  for (const auto& [key, first] : items) {
+    for (const auto& [other, second] : items) {
+      Check(first.add_end >= second.add_begin ||
+                second.out_end >= first.out_begin,
+            "items come in another order");
+    }
+  }
 });
+
+// Callbacks begin to wait while threads contend, and nobody else looks.
+const AddScenario ring_callbacks(
+    "ring_callbacks", "contended adds to a Queue in which callbacks wait", [] {
+      InlineExecutor executor;
+      Queue<Key> queue;
+      int waiting = 0;
+      Threads threads;
+      for (int i = 2 + Choose(2); i > 0; --i) {
+        threads.Start([&queue, i] {
+          for (int n = 1 + Choose(3); n > 0; --n) {
+            Check(queue.Add(absl::StrCat(i, "-", n)),
+                  "an open queue refuses an item");
+          }
+        });
+      }
+      threads.Start([&] {
+        for (int n = 1 + Choose(4); n > 0; --n) {
+          ++waiting;
+          queue.AcquireAsync(&executor,
+                             [&](absl::StatusOr<Lease<Key>>) { --waiting; });
+          if (OneIn(2)) sync::Yield();
+        }
+      });
+      AtRest([&] {
+        const size_t queued = queue.TakeSnapshotUpTo(0)->num_queued;
+        Check(queued == 0 || waiting == 0,
+              "a callback waits while an item is queued");
+      });
+      queue.ShutDown();
+    });
 
 // Few threads and calls, for a search of all schedules.
 const AddScenario small(

@@ -130,6 +130,7 @@ ControllerCore::~ControllerCore() = default;
 void ControllerCore::End() {
   Join();
   if (async_workers_ != nullptr) async_workers_->Close();
+  EndStops();
 }
 
 FailureLedgerMetrics ControllerCore::NewLedgerMetrics() const {

@@ -532,15 +532,13 @@ bool Lifecycle::Stop(absl::Duration timeout) {
 absl::Status Lifecycle::StopAsync(absl::Duration timeout,
                                   StoppedCallback stopped) {
   if (loop_ == nullptr) return NoLoopError();
-  StopCall call;
-  call.until = clock_->TimeNow() + timeout;
-  call.callback = std::move(stopped);
-  {
-    MutexLock lock(&mu_);
-    stops_.push_back(std::move(call));
-  }
+  std::list<StopCall> call(1);
+  call.front().until = clock_->TimeNow() + timeout;
+  call.front().callback = std::move(stopped);
   BeginStop();
+  // The last thing, and with the lock: the callback may destroy this object.
   MutexLock lock(&mu_);
+  stops_.splice(stops_.end(), call);
   WakeLoop();
   return absl::OkStatus();
 }
@@ -616,22 +614,16 @@ bool Lifecycle::Advance(StopCall* call) {
 void Lifecycle::Join() {
   if (loop_ != nullptr) loop_->Remove(this);
   StartedCallback started;
-  std::list<StopCall> stops;
   {
     MutexLock lock(&mu_);
     started = std::exchange(started_, nullptr);
-    stops.swap(stops_);
   }
   if (started != nullptr) {
     BeginStop();
     const absl::Status error = EndStart(absl::OkStatus());
     TryCall([&] { std::move(started)(error); });
   }
-  for (StopCall& call : stops) {
-    call.until = absl::InfinitePast();
-    Advance(&call);
-    TryCall([&] { std::move(call.callback)(call.stopped); });
-  }
+  EndStops();
   StopNow();
   BeginAbandoning();  // Wakes workers in AwaitRetry().
   gate_->Close();
@@ -643,6 +635,19 @@ void Lifecycle::Join() {
   }
   source_pool_.Join();
   worker_pool_.Join();
+}
+
+void Lifecycle::EndStops() {
+  std::list<StopCall> stops;
+  {
+    MutexLock lock(&mu_);
+    stops.swap(stops_);
+  }
+  for (StopCall& call : stops) {
+    call.until = absl::InfinitePast();
+    Advance(&call);
+    TryCall([&] { std::move(call.callback)(call.stopped); });
+  }
 }
 
 absl::Status Lifecycle::Healthy() const {

@@ -83,6 +83,10 @@ class Lifecycle : private WaitingLoop::Client {
   // that wait. The destructor of the derived class calls it.
   void Join();
 
+  // Ends the stops in progress. Called after `Join()`, too, when nothing runs
+  // any more that may have begun one meanwhile.
+  void EndStops();
+
   // Notified when the controller begins to stop.
   const sync::Notification& stopping() const { return stopping_; }
 
