@@ -802,11 +802,14 @@ const AddScenario drain(
       leases.clear();
     });
 
-const AddScenario shared("shared_queue", "SharedQueues of an engine",
-                         [] { SharedLife(false, 1).Live(); });
-const AddScenario partitions("partitioned_queue",
-                             "the same with two partitions",
-                             [] { SharedLife(false, 2).Live(); });
+// An item may be as late as a reply or a message of the engine, and these would
+// take as long as they like.
+const AddScenario shared(
+    "shared_queue", "SharedQueues of an engine",
+    [] { SharedLife(false, 1).Live(); }, /*exact_time=*/true);
+const AddScenario partitions(
+    "partitioned_queue", "the same with two partitions",
+    [] { SharedLife(false, 2).Live(); }, /*exact_time=*/true);
 const AddScenario faulty("faulty_shared_queue", "the same with faults",
                          [] { SharedLife(true, 1).Live(); });
 const AddScenario faulty_partitions("faulty_partitioned_queue",
