@@ -485,14 +485,16 @@ const AddScenario ring("ring", "contended adds to a Queue", [] {
   }
   const int64_t begin = history.Begin();
   bool drains = false;
+  bool drained = false;
   sync::Thread worker;
   if (Choose(2) == 0) {
     drains = true;
+    // What a callback has, and was added again, comes after an end.
     worker = sync::Thread([&] {
-      while (take(absl::InfiniteDuration())) {
-      }
+      while (take(absl::InfiniteDuration()) || !drained) sync::Yield();
     });
     Check(queue.ShutDownWithDrain(), "a drain fails");
+    drained = true;
     history.IsIdle(begin);
   } else {
     queue.ShutDown();
