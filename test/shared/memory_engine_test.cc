@@ -383,7 +383,8 @@ TEST_F(MemoryEngineTest, AControllerSendsOneRequestForAnItem) {
     const int before = counting.requests();
     ASSERT_TRUE(controller->Start().ok());
     controller->AwaitIdle();
-    EXPECT_LE(counting.requests() - before, kItems + kItems / 10) << async;
+    // A busy machine adds some. Two for an item would be twice as many.
+    EXPECT_LE(counting.requests() - before, kItems + kItems / 2) << async;
   }
 }
 
