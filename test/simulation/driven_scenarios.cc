@@ -153,8 +153,8 @@ class DrivenLife {
                          [this](absl::StatusOr<Lease<Key>> it) {
                            if (!it.ok()) return;
                            Do(*keys_.at(**it));
+                           Await();  // Until the queue has ended.
                            it->Done();
-                           if (!ending_) Await();
                          });
   }
 
