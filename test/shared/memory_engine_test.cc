@@ -388,6 +388,37 @@ TEST_F(MemoryEngineTest, AControllerSendsOneRequestForAnItem) {
   }
 }
 
+// A worker that is quick takes many items with a request. Nobody does so who
+// does not want to, or decides what the time is.
+TEST_F(MemoryEngineTest, AQuickWorkerTakesItemsAhead) {
+  constexpr int kItems = 1000;
+  const auto requests = [](int prefetch, Clock* clock) {
+    MemoryEngine engine(clock);
+    CountingSource counting(&engine);
+    SharedQueueOptions<std::string> options;
+    options.name = "q";
+    options.engine = &counting;
+    options.clock = clock;
+    options.prefetch = prefetch;
+    const auto queue = *Queue::Create(std::move(options));
+    std::vector<std::string> items;
+    while (items.size() < kItems) items.push_back(absl::StrCat(items.size()));
+    EXPECT_TRUE(queue->AddAll(items));
+    const int before = counting.requests();
+    Lease<std::string> lease;
+    for (const std::string& item : items) {
+      EXPECT_TRUE(queue->AcquireNext(&lease).ok());
+      EXPECT_EQ(*lease, item);
+    }
+    return counting.requests() - before;
+  };
+  EXPECT_GE(requests(0, nullptr), kItems);
+  // A busy machine adds some.
+  EXPECT_LE(requests(16, nullptr), kItems / 2);
+  FakeClock clock;
+  EXPECT_GE(requests(16, &clock), kItems);
+}
+
 TEST_F(MemoryEngineTest, SeveralCallbacksOfAControllerWaitForItems) {
   ManualExecutor executor;
   ControllerOptions<std::string> options;

@@ -897,6 +897,13 @@ TEST(SharedQueueOptionsTest, WrongOptionsAreRefused) {
                        "address is \"nowhere\"; it must be \"host:port\", "));
   EXPECT_EQ(error([](Options* o) { o->partitions = 0; }),
             "partitions is 0; it must be from 1 to 256");
+  for (const int prefetch : {-1, 101}) {
+    Options options = NewSharedQueueOptions<std::string>(&clock);
+    options.prefetch = prefetch;
+    EXPECT_EQ(
+        Queue::Create(options).status().message(),
+        absl::StrCat("prefetch is ", prefetch, "; it must be from 0 to 100"));
+  }
   EXPECT_EQ(error([](Options* o) { o->redis.database = -1; }),
             "database is -1; it must not be negative");
 }

@@ -119,6 +119,7 @@ class ElectionLife {
     bool stopped = false;
     bool ends = false;    // after its first term
     bool pauses = false;  // after a term that threw
+    bool threw = false;   // in this term
     int64_t token = 0;    // of the last term
   };
 
@@ -137,13 +138,14 @@ class ElectionLife {
     options.release_on_stop = releases_;
     options.run_again = !OneIn(4);
     it.ends = !options.run_again;
-    const int kind = Choose(4);
+    const int kind = Choose(5);
     options.on_started_leading = [this, &it, kind](const Leadership& term) {
       Check(!it.in_term, "two terms of an elector at a time");
       Check(it.told_self, "a leader is not told of itself");
       Check(term.token() > it.token, "the tokens do not grow");
       Check(tokens_.insert(term.token()).second, "two terms have one token");
       it.in_term = it.leads = true;
+      it.threw = false;
       it.token = term.token();
       Note(it.name, " leads with ", it.token);
       switch (kind) {
@@ -154,7 +156,7 @@ class ElectionLife {
           term.Sleep(absl::Seconds(1));
           if (OneIn(3)) {
             it.leads = false;
-            it.pauses = true;
+            it.pauses = it.threw = true;
             throw std::runtime_error("thrown");
           }
           term.WaitUntilStopping();
@@ -165,6 +167,10 @@ class ElectionLife {
             it.elector->Stop();
           }
           term.WaitUntilStopping();
+          break;
+        case 4:
+          term.WaitUntilStopping();
+          simulation::Sleep(absl::Seconds(2));
           break;
         default:
           term.WaitUntilStopping();
@@ -218,7 +224,8 @@ class ElectionLife {
 
   bool OnePauses() const {
     bool found = false;
-    for (const Process& it : processes_) found |= it.pauses;
+    // Or its function has not seen the end of its term.
+    for (const Process& it : processes_) found |= it.pauses || it.in_term;
     return found;
   }
 
@@ -262,6 +269,7 @@ class ElectionLife {
     for (Process& it : processes_) {
       if (!it.elector->IsLeader()) continue;
       Check(leader_ == nullptr, "two lead at a time");
+      Check(!it.threw, "a leader whose function has failed leads");
       leader_ = &it;
       const int64_t token = it.elector->token();
       Check(token > 0, "a leader has no token");
@@ -487,6 +495,69 @@ class StandbyLife {
   bool slow_ = false;                    // Requests are, or were.
   Threads completers_;
 };
+
+// The engine answers a leader late, and then not at all. Another one leads when
+// the first one knows that it does so no longer, and its function has ended.
+const AddScenario late(
+    "late_election", "a leader that loses its lease",
+    [] {
+      MemoryEngine engine(nullptr);
+      bool in_term = false;
+      const bool sleeps = OneIn(2);
+      const auto make = [&](const char* name) {
+        LeaderElectorOptions options;
+        options.name = "e";
+        options.identity = name;
+        options.engine = &engine;
+        if (*name == 'a') {
+          options.on_started_leading = [&](const Leadership& term) {
+            in_term = true;
+            if (sleeps) {
+              term.Sleep(absl::Hours(1));
+            } else {
+              term.WaitUntilStopping();
+            }
+            in_term = false;
+          };
+        }
+        return *LeaderElector::Create(std::move(options));
+      };
+      const auto a = make("a"), b = make("b");
+      Check(a->Start().ok(), "it does not start");
+      AtRest([&] { Check(a->IsLeader(), "the only elector does not lead"); });
+      Check(b->Start().ok(), "it does not start");
+      // The last delay is longer than a term without a renewal.
+      const int delay = Choose(4);
+      const bool asks = OneIn(2);  // Who asks lets the elector see the time.
+      const auto check = [&] {
+        Check(!in_term || !b->IsLeader(), "two lead at a time");
+        Check(!asks || a->IsLeader() == in_term, "it does not see the end");
+        Check(delay < 3 || simulation::Now() <= absl::Seconds(12) || !in_term,
+              "a function does not see the end of its term");
+      };
+      const auto pass = [&](int seconds) {
+        for (; seconds > 0; --seconds) {
+          simulation::Sleep(absl::Seconds(1));
+          AtRest(check);
+        }
+      };
+      MemoryEngine::Faults faults;
+      faults.answer_delay = absl::Seconds(delay == 3 ? 20 : 4 * delay);
+      engine.SetFaults(faults, "a");
+      pass(Choose(16));
+      faults.answer_delay = absl::ZeroDuration();
+      (OneIn(2) ? faults.away : faults.loses_requests) = true;
+      engine.SetFaults(faults, "a");
+      pass(30);
+      Check(b->IsLeader(), "nobody leads");
+      engine.SetFaults({});
+      pass(5);
+      const absl::Duration before = simulation::Now();
+      a->Stop();
+      b->Stop();
+      Check(simulation::Now() == before, "a stop waits for time to pass");
+    },
+    /*exact_time=*/true);
 
 const AddScenario standby("standby_election",
                           "Controllers that reconcile while they lead",

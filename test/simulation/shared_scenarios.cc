@@ -9,7 +9,9 @@
 // a queue that does one thing at a time, and what was acknowledged comes in the
 // end.
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -48,7 +50,7 @@ using Operation = QueueOperation;
 
 class SharedLife {
  public:
-  // Without `faults` leases do not expire, and no request fails.
+  // Without `faults` no request fails.
   SharedLife(bool faults, int partitions)
       : faults_(faults), partitions_(partitions) {}
 
@@ -58,6 +60,10 @@ class SharedLife {
     }
     // Callbacks sleep: inline ones on threads of the library, or of a call.
     is_inline_ = OneIn(4);
+    // Without faults they are renewed, unless a callback keeps the thread.
+    if (!faults_ && (is_inline_ || OneIn(2))) {
+      lease_ = absl::InfiniteDuration();
+    }
     executor_ = is_inline_ ? std::make_unique<InlineExecutor>()
                            : AnyExecutor(/*may_be_inline=*/false);
     for (int i = 1 + Choose(2); i > 0; --i) MakeClient();
@@ -85,6 +91,7 @@ class SharedLife {
             Client& client = AnyClient();
             client.closing = true;
             client.queue->Close();
+            client.closed = true;
           });
         }
         if (OneIn(4)) {
@@ -133,6 +140,7 @@ class SharedLife {
     std::unique_ptr<SharedQueue<Key>> queue;
     std::map<Key, int> held;
     bool closing = false;
+    bool closed = false;
     int waiting = 0;  // workers, for an item
   };
   struct Call {
@@ -162,7 +170,8 @@ class SharedLife {
     options.engine = &engine_;
     options.client_name = name;
     options.partitions = partitions_;
-    if (!faults_) options.lease = absl::InfiniteDuration();
+    options.prefetch = 64 * Choose(2);
+    options.lease = lease_;
     return *SharedQueue<Key>::Create(std::move(options));
   }
 
@@ -334,6 +343,7 @@ class SharedLife {
     Lease<Key> lease;
     while (true) {
       const int64_t begin = NextEvent();
+      const bool was_closed = client.closed;
       absl::Status status;
       ++client.waiting;
       if (kind <= 1) {
@@ -344,6 +354,7 @@ class SharedLife {
           if (!GoesOn(client, status)) break;
           continue;
         }
+        Check(!was_closed, "a closed queue hands out an item");
         const HeldPtr held =
             HandOut(client, *lease, lease.token(), begin, &lease);
         Process(client, held->key);
@@ -358,6 +369,7 @@ class SharedLife {
           if (!GoesOn(client, batch.status())) break;
           continue;
         }
+        Check(!was_closed, "a closed queue hands out items");
         std::vector<HeldPtr> held;
         for (Lease<Key>& it : *batch) {
           held.push_back(HandOut(client, *it, it.token(), begin, &it));
@@ -388,6 +400,7 @@ class SharedLife {
         if (!GoesOn(client, status)) break;
         continue;
       }
+      Check(!was_closed, "a closed queue hands out the next item");
       last_[&lease] = HandOut(client, *lease, lease.token(), begin, &lease);
       Process(client, *lease);
     }
@@ -488,9 +501,15 @@ class SharedLife {
       case 0:
         client.queue->ShutDown();
         break;
-      case 1:
-        client.queue->ShutDownWithDrainWithin(absl::Seconds(5));
+      case 1: {
+        // No item ends at the end of this time.
+        const absl::Duration most = absl::Seconds(5) + absl::Microseconds(1);
+        const absl::Duration end = simulation::Now() + most;
+        const bool drained = client.queue->ShutDownWithDrainWithin(most);
+        Check(!drained || faults_ || simulation::Now() != end,
+              "a drain sees its end late");
         break;
+      }
       case 3:
         EndDrain(client);
         break;
@@ -498,6 +517,7 @@ class SharedLife {
         client.queue->ShutDownWithDrainWithin(absl::ZeroDuration());
         break;
     }
+    shut_over_ = !faults_;
   }
 
   void Break() {
@@ -560,9 +580,9 @@ class SharedLife {
       waiting += client.waiting;
     }
     for (const std::shared_ptr<Call>& call : calls_) {
-      if (call->client->closing || call->called || call->cancelled) continue;
-      ++waiting;
+      if (call->called || call->cancelled) continue;
       is_busy |= callbacks_ > 0;  // and may keep the executor's thread
+      if (!call->client->closing) ++waiting;
     }
     is_busy |= callbacks_ > 0 && is_inline_;
     if (open == nullptr) return "";
@@ -574,6 +594,9 @@ class SharedLife {
     if (is_busy) return "";
     if (snapshot->num_queued > 0 && waiting > 0) {
       return "a worker waits while an item is queued";
+    }
+    if (shut_over_ && snapshot->num_queued + held == 0 && waiting > 0) {
+      return "a worker waits for a queue that has ended";
     }
     if (snapshot->num_processing != held) {
       return "the engine and the workers do not agree";
@@ -682,6 +705,7 @@ class SharedLife {
   MemoryEngine engine_{nullptr};
   std::unique_ptr<Executor> executor_;
   bool is_inline_ = false;
+  absl::Duration lease_ = absl::Seconds(30);
   std::list<Client> clients_;
   std::vector<std::shared_ptr<Call>> calls_;
   std::list<Held> held_;
@@ -698,6 +722,7 @@ class SharedLife {
   int gives_back_ = 3;
   int retries_ = 20;
   bool shut_ = false;
+  bool shut_over_ = false;  // A call has returned that has shut it down.
   bool ending_ = false;
 };
 
@@ -747,8 +772,10 @@ const AddScenario told(
     });
 
 std::unique_ptr<SharedQueue<Key>> NewQueue(MemoryEngine* engine,
-                                           int partitions = 1) {
+                                           int partitions = 1,
+                                           const std::string& name = "") {
   SharedQueueOptions<Key> options;
+  options.client_name = name;
   options.name = "q";
   options.engine = engine;
   options.partitions = partitions;
@@ -801,6 +828,112 @@ const AddScenario drain(
       }
       leases.clear();
     });
+
+// The workers of a queue that is shut down take all its items.
+const AddScenario shut_down(
+    "shared_shutdown", "SharedQueues that are shut down while items are there",
+    [] {
+      MemoryEngine engine(nullptr);
+      const auto a = NewQueue(&engine), b = NewQueue(&engine);
+      std::vector<Key> keys;
+      for (int i = Choose(4); i >= 0; --i) keys.push_back(absl::StrCat(i));
+      size_t processed = 0;
+      size_t callbacks = 0;
+      const bool batches = OneIn(4);
+      InlineExecutor executor;
+      std::function<void(SharedQueue<Key>*)> take_next;
+      take_next = [&](SharedQueue<Key>* queue) {
+        queue->AcquireAsync(&executor,
+                            [&, queue](absl::StatusOr<Lease<Key>> lease) {
+                              if (!lease.ok()) {
+                                --callbacks;
+                                return;
+                              }
+                              ++processed;
+                              lease->Done();
+                              take_next(queue);
+                            });
+      };
+      {
+        Threads threads;
+        for (int i = Choose(4); i >= 0; --i) {
+          SharedQueue<Key>* const queue = OneIn(2) ? b.get() : a.get();
+          if (OneIn(3)) {
+            ++callbacks;
+            threads.Start([&, queue] { take_next(queue); });
+            continue;
+          }
+          threads.Start([&, queue] {
+            Lease<Key> lease;
+            while (queue->AcquireNext(&lease).ok()) ++processed;
+          });
+        }
+        threads.Start([&] {
+          if (batches) {
+            Check(a->AddAll(keys), "an open queue refuses items");
+          } else {
+            for (const Key& key : keys)
+              Check(b->Add(key), "it refuses an item");
+          }
+          Check(a->ShutDownAndDrain(std::nullopt).ok(), "it is not shut down");
+        });
+      }
+      while (callbacks > 0) simulation::Sleep(absl::Milliseconds(1));
+      Check(simulation::Now() < absl::Seconds(1), "a worker hears it late");
+      Check(processed == keys.size(),
+            "a worker ends although an item is there");
+    },
+    /*exact_time=*/true);
+
+// A process whose worker is busy gives back what it has taken ahead, and tells
+// of the ends, again if the engine has not heard them.
+const AddScenario ahead(
+    "shared_ahead", "a worker that is quick, and then slow",
+    [] {
+      MemoryEngine engine(nullptr);
+      const auto queue = NewQueue(&engine, /*partitions=*/1, "a");
+      const auto other = NewQueue(&engine);
+      const size_t quick = 1 + Choose(3), n = quick + 1 + Choose(3);
+      const bool fails = OneIn(2), ends = OneIn(2), closes = OneIn(3);
+      std::vector<Key> keys;
+      while (keys.size() < n) keys.push_back(absl::StrCat(keys.size()));
+      Check(queue->AddAll(keys), "an open queue refuses items");
+      Threads workers;
+      workers.Start([&] {
+        Lease<Key> lease;
+        for (size_t i = 0; i <= quick; ++i) {
+          if (i == quick && fails) {
+            MemoryEngine::Faults faults;
+            (OneIn(2) ? faults.away : faults.loses_requests) = true;
+            engine.SetFaults(faults, "a");
+          }
+          if (i == quick && closes) queue->Close();
+          const absl::Status status = queue->AcquireNext(&lease);
+          if (i == quick && (closes || !status.ok())) {
+            Check(!status.ok(), "a closed queue hands out an item");
+            Check(fails || closes, "an item does not come");
+            break;
+          }
+          Check(*lease == keys[i], "an item comes too early");
+        }
+        const size_t begun = quick + (lease ? 1 : 0);
+        if (ends) lease.Done();
+        if (fails) {
+          simulation::Sleep(absl::Seconds(Choose(2)));
+          engine.SetFaults({});
+        }
+        simulation::Sleep(absl::Seconds(2));
+        const auto counts = other->Count();
+        Check(counts->processing == (lease ? 1 : 0),
+              "an end is not told, or an item is kept");
+        Check(counts->queued == n - begun, "an item is not given back");
+        for (size_t i = 0; i < counts->queued; ++i) {
+          const auto next = other->TryAcquire();
+          Check(next.ok(), "an item is not given back");
+        }
+      });
+    },
+    /*exact_time=*/true);
 
 // An item may be as late as a reply or a message of the engine, and these would
 // take as long as they like.

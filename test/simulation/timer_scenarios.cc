@@ -787,6 +787,29 @@ const AddScenario fake("fake_clock", "a DelayingQueue on a FakeClock", [] {
 // Threads that wait on a FakeClock, each in one of the ways. When `Step()`
 // returns, loops and pools have done what is due and what was asked for, and
 // then each thread whose time has come has returned.
+// What is asked for before a step happens at the old time.
+const AddScenario fake_step("fake_clock_step", "a step of a FakeClock", [] {
+  struct Client final : WaitingLoop::Client {
+    absl::Time Run(absl::Time now) override {
+      if (asked) runs.push_back(now);
+      return absl::InfiniteFuture();
+    }
+    bool asked = false;
+    std::vector<absl::Time> runs;
+  };
+  FakeClock clock;
+  WaitingLoop loop(&clock);
+  Client client;
+  loop.Add(&client);
+  const absl::Time before = clock.TimeNow();
+  client.asked = true;
+  loop.Wake(&client);
+  clock.Step(absl::Seconds(1));
+  Check(!client.runs.empty() && client.runs.front() == before,
+        "a step comes before what was asked for");
+  loop.Remove(&client);
+});
+
 const AddScenario fake_waits("fake_clock_waits", "waits on a FakeClock", [] {
   FakeClock clock;
   struct Sleeper {

@@ -82,6 +82,20 @@ struct SharedQueueOptionsBase {
   // machine's clock. Positive and finite.
   absl::Duration call_timeout = absl::Seconds(5);
 
+  // The most items that this process takes before a worker is free, 0 to 100.
+  // It takes as many ahead as its workers take in 5 ms, or during two requests
+  // if these last longer: none if the workers are slow. A worker that calls
+  // `AcquireNext()` then need not wait for the engine: the next request tells
+  // it of the end, 5 ms later at most. The process gives back what is in hand
+  // while no worker takes an item for 5 ms.
+  //
+  // Until then no other process works on these items, and no item of a higher
+  // priority overtakes them. One that is added again meanwhile is processed
+  // twice. If the process dies, they fail, as those that its workers have.
+  // Zero forbids all that. So do several `partitions`, `fair`, and a clock
+  // other than the real one.
+  int prefetch = 16;
+
   // The delays of `AddRateLimited()`, and of an item whose lease has expired.
   // Must not be empty. The longest of them is the maximum of
   // `AddRateLimitedAfter()`.

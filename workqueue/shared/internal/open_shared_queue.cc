@@ -34,6 +34,9 @@
 namespace workqueue::internal {
 namespace {
 
+// A request has room for the ends of so many items, and for more.
+constexpr int kMaxPrefetch = 100;
+
 absl::Status Check(const SharedQueueOptionsBase& options) {
   if (options.name.empty()) {
     return absl::InvalidArgumentError(
@@ -58,6 +61,11 @@ absl::Status Check(const SharedQueueOptionsBase& options) {
     return absl::InvalidArgumentError(absl::StrCat(
         "call_timeout is ", absl::FormatDuration(options.call_timeout),
         "; it must be positive and finite"));
+  }
+  if (options.prefetch < 0 || options.prefetch > kMaxPrefetch) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("prefetch is ", options.prefetch,
+                     "; it must be from 0 to ", kMaxPrefetch));
   }
   if (options.retry_schedule.empty()) {
     return absl::InvalidArgumentError(
@@ -126,6 +134,12 @@ std::unique_ptr<SharedQueueCore> NewPartition(
   core.metrics_provider = options.metrics_provider;
   core.set_groups = set_groups;
   core.require_durable_server = options.require_durable_server;
+  // Bounds of groups count what is in hand. Each partition serves its workers
+  // by pushes. A test with a clock of its own decides what happens when.
+  if (options.partitions == 1 && !set_groups &&
+      options.clock.clock() == Clock::GetRealClock()) {
+    core.prefetch = static_cast<size_t>(options.prefetch);
+  }
   return std::make_unique<SharedQueueCore>(std::move(core), std::move(engine));
 }
 

@@ -55,6 +55,10 @@ constexpr absl::Duration kLongestCheck = absl::Seconds(1);
 // The longest time that a request waits for calls; see AwaitCompany().
 constexpr absl::Duration kLongestWait = absl::Microseconds(500);
 
+// So many waiters are woken at a time for items that were taken ahead; each
+// wakes the next. A worker that is quick takes several in this time.
+constexpr size_t kMaxWoken = 2;
+
 // Reports the results of `request`.
 void ReportResults(const EngineRequest& request, const EngineReply& reply,
                    SharedQueueMetrics* metrics) {
@@ -222,6 +226,7 @@ SharedQueueCore::~SharedQueueCore() {
     mu_.Await(absl::Condition(this, &SharedQueueCore::NobodyWaits));
     AwaitLastPushes();
     std::vector<EngineOperation> ends;
+    ends.swap(ended_);
     for (const auto& it : unheard_ends_) ends.push_back(it.second.operation);
     // Other processes get at once what no worker of this one has taken.
     if (added_to_loop_ && (!ends.empty() || !in_hand_.empty())) {
@@ -319,9 +324,41 @@ bool SharedQueueCore::MustTell() const {
                          (Wanted() < Expected() && pushes_ > pushed_)));
 }
 
-size_t SharedQueueCore::Surplus() const {
+size_t SharedQueueCore::Unawaited() const {
   const size_t expected = (closed_ ? 0 : waiters_.size()) + taking_;
   return in_hand_.size() < expected ? 0 : in_hand_.size() - expected;
+}
+
+size_t SharedQueueCore::Surplus() const {
+  const size_t kept = closed_ ? 0 : ahead_;
+  return std::max(Unawaited(), kept) - kept;
+}
+
+size_t SharedQueueCore::ChooseAhead(absl::Time start) {
+  const uint64_t taken = taken_ - taken_before_;
+  if (options_.prefetch == 0 || closed_ || taken == 0) return 0;
+  const absl::Duration time = start - chosen_at_;
+  chosen_at_ = start;
+  taken_before_ = taken_;
+  const double most = static_cast<double>(options_.prefetch);
+  double pace = most;
+  if (time > absl::ZeroDuration()) {
+    const absl::Duration window = std::max(AheadFor(), 2 * round_trip_);
+    pace = static_cast<double>(taken) * absl::FDivDuration(window, time);
+  }
+  // The loop gives back what is in hand, not this.
+  const size_t there = Unawaited();
+  ahead_ = std::max(static_cast<size_t>(std::min(pace, most)), there);
+  return ahead_ - there;
+}
+
+void SharedQueueCore::LookAfterAhead() {
+  if (ahead_at_ != absl::InfiniteFuture() || (ended_.empty() && ahead_ == 0)) {
+    return;
+  }
+  ahead_at_ = clock()->TimeNow() + AheadFor();
+  taken_then_ = taken_;
+  WakeLoop(ahead_at_);
 }
 
 bool SharedQueueCore::Ended(const Waiter& waiter) const {
@@ -461,6 +498,8 @@ void SharedQueueCore::SendTogether() {
   AwaitCompany();
   std::vector<Call*> calls;
   EngineRequest request;
+  request.operations.swap(ended_);
+  const size_t num_ended = request.operations.size();
   request.client = client_;
   request.client_name = options_.client_name;
   request.number = ++request_;
@@ -487,11 +526,12 @@ void SharedQueueCore::SendTogether() {
   }
   // Without pushes the process can only take what there is.
   (listening_ ? request.waiting_workers : request.take) += Wanted();
+  const absl::Time start = MachineClock()->TimeNow();
+  request.take += ChooseAhead(start);
   request.received = received_;
   request.now = EngineTime();
   const absl::Time sent_at = clock()->TimeNow();
   const uint64_t notices = notices_;
-  const absl::Time start = MachineClock()->TimeNow();
   absl::Duration round_trip;
   absl::StatusOr<EngineReply> reply = absl::UnknownError("");
   {
@@ -510,7 +550,10 @@ void SharedQueueCore::SendTogether() {
     metrics->OnRoundTrip(clock()->TimeNow() - sent_at);
     if (!reply.ok()) metrics->OnError();
   });
-  size_t result = 0;
+  if (!reply.ok()) {
+    KeepEnds(absl::MakeConstSpan(request.operations).subspan(0, num_ended));
+  }
+  size_t result = num_ended;
   for (Call* call : calls) {
     if (!reply.ok()) {
       call->status = reply.status();
@@ -579,6 +622,7 @@ void SharedQueueCore::TakeIn(const EngineRequest& request, EngineReply reply,
                     clock()->TimeNow() + ticks_.ToDuration(reply.next_event));
   }
   WakeWaiters();
+  LookAfterAhead();
   // A callback that waits in vain since then must hear of it, too.
   const bool more_to_end = reply.shut_down && !waiters_.empty() &&
                            waiters_.back().first_request > request.number;
@@ -715,6 +759,7 @@ std::vector<HeldItem*> SharedQueueCore::TakeInHand(size_t max) {
   in_hand_.erase(in_hand_.begin(), in_hand_.begin() + n);
   const absl::Time now = clock()->TimeNow();
   for (HeldItem* held : items) held->taken = now;
+  taken_ += n;
   Report([&](SharedQueueMetrics* metrics) {
     for (HeldItem* held : items) {
       metrics->OnTake(ticks_.ToDuration(held->ticks_queued));
@@ -725,11 +770,13 @@ std::vector<HeldItem*> SharedQueueCore::TakeInHand(size_t max) {
 
 void SharedQueueCore::WakeWaiters() {
   const bool ending = closed_ || ended_as_of_ != 0;
+  const size_t max_woken =
+      ahead_ > 0 ? std::min(in_hand_.size(), kMaxWoken) : in_hand_.size();
   for (auto it = waiters_.begin();
        it != waiters_.end() && woken_ < waiters_.size() &&
-       (ending || woken_ < in_hand_.size());
+       (ending || woken_ < max_woken);
        ++it) {
-    if (it->woken || (woken_ >= in_hand_.size() && !Ended(*it))) continue;
+    if (it->woken || (woken_ >= max_woken && !Ended(*it))) continue;
     it->woken = true;
     ++woken_;
     if (it->parker != nullptr) {
@@ -796,12 +843,13 @@ absl::StatusOr<std::vector<HeldItem*>> SharedQueueCore::AcquirePiece(
   std::unique_ptr<Parker> parker =
       blocks ? clock()->NewParker(Parker::Role::kCaller) : nullptr;
   MutexLock lock(&mu_);
-  if (ends.empty()) {
-    if (closed_) return EndedError();
+  if (ends.empty() && closed_) return EndedError();
+  if (ends.empty() || (ahead_ > 0 && !closed_)) {
     DropLostInHand();
     if (!in_hand_.empty()) {
       // Perhaps the engine has pushed the items for others.
       std::vector<HeldItem*> items = TakeInHand(max);
+      Append(std::move(ends), &ended_);
       WaitersChanged();
       return items;
     }
@@ -829,7 +877,8 @@ absl::StatusOr<std::vector<HeldItem*>> SharedQueueCore::AcquirePiece(
 
   absl::StatusOr<std::vector<HeldItem*>> result = std::vector<HeldItem*>();
   if (self == waiters_.end()) {
-    result = TakeInHand(max);
+    // The loop gives back what is in the hand of a closed queue.
+    if (!closed_) result = TakeInHand(max);
     if (result->empty()) {
       if (closed_ ||
           (call.status.ok() && ended_as_of_ != 0 && held_back_ == 0)) {
@@ -974,6 +1023,7 @@ void SharedQueueCore::RunCallback(AcquireId id) {
 
 void SharedQueueCore::WaitersChanged() {
   WakeWaiters();
+  LookAfterAhead();
   if (MustTell()) WakeLoop(absl::InfinitePast());
 }
 
@@ -1349,6 +1399,12 @@ absl::Time SharedQueueCore::Run(absl::Time now) {
                             held->priority, 0});
       Erase(held);
     };
+    bool ends_are_due = false;
+    if (now >= ahead_at_) {
+      ahead_at_ = absl::InfiniteFuture();
+      ends_are_due = !ended_.empty();
+      if (taken_ == taken_then_) ahead_ = 0;
+    }
     if (closed_ && held_back_ > 0) {
       held_back_ = 0;
       for (const auto& it : holders_) {
@@ -1387,7 +1443,8 @@ absl::Time SharedQueueCore::Run(absl::Time now) {
     }
     absl::Status status;
     // The reply to a request that is on its way says when to look.
-    if (!operations.empty() || (!sending_ && (now >= look_at_ || MustTell()))) {
+    if (!operations.empty() || ends_are_due ||
+        (!sending_ && (now >= look_at_ || MustTell()))) {
       look_at_ = now + WaitingLoop::Heartbeat();
       const auto results = SendInPieces(std::move(operations));
       status = results.status();
@@ -1435,7 +1492,8 @@ absl::Time SharedQueueCore::Run(absl::Time now) {
       if (!renewed.empty()) renew_at_ = std::min(renew_at_, now + RetryAfter());
       next = now + RetryAfter();
     } else {
-      next = std::min(renew_at_, repair_at_);
+      LookAfterAhead();
+      next = std::min({renew_at_, repair_at_, ahead_at_});
       if (!sending_) next = MustTell() ? now : std::min(next, look_at_);
     }
     wake_time_.Set(next);

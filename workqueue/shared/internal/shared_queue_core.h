@@ -57,6 +57,10 @@ namespace workqueue::internal {
 //     once. The newest token of an item counts; the others are lost.
 //   * repeats the end of a lease that the engine has not heard, as long as the
 //     lease may last. A stale token changes nothing.
+//   * takes items ahead if there are any, as many as its workers take in
+//     `AheadFor()` or during two requests. A worker that ends an item takes one
+//     of these at once, and the next request tells the engine of the end. After
+//     `AheadFor()` the loop tells it, and gives back what no worker takes.
 //
 // The engine knows how many workers of the process wait, and pushes items to
 // them. So an idle process makes no calls, except for a heartbeat.
@@ -81,7 +85,13 @@ class SharedQueueCore final : public ByteQueue,
     std::optional<EngineOperation> set_groups;
     // The queue is not healthy with settings that may lose items.
     bool require_durable_server = false;
+    // The most items that are taken ahead.
+    size_t prefetch = 0;
   };
+
+  // How long an item may be in hand while no worker takes one, and an end may
+  // be unsent.
+  static constexpr absl::Duration AheadFor() { return absl::Milliseconds(5); }
 
   // How long the process makes no request for its waiting workers after one has
   // failed, and how long a blocking call waits for an item before it returns
@@ -269,6 +279,13 @@ class SharedQueueCore final : public ByteQueue,
   // Tells the engine that nobody waits any more, and waits for the items that
   // it has pushed before: nobody would give them back.
   void AwaitLastPushes() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Chooses `ahead_` for a request that is sent at `start`, on the machine's
+  // clock. Returns how many items the request takes ahead.
+  size_t ChooseAhead(absl::Time start) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // The number of items in hand that nobody waits for.
+  size_t Unawaited() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Lets the loop look later at what has been taken ahead, and at ends.
+  void LookAfterAhead() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // The number of items in hand that no worker of this process will take.
   size_t Surplus() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Whether `waiter` waits in vain, because the queue has been shut down. Not
@@ -388,6 +405,18 @@ class SharedQueueCore final : public ByteQueue,
   // Those that a Get() has returned.
   absl::btree_map<std::string, std::deque<HeldItem*>> gotten_
       ABSL_GUARDED_BY(mu_);
+
+  // Ends of leases that go with the next request.
+  std::vector<EngineOperation> ended_ ABSL_GUARDED_BY(mu_);
+  // How many items may be in hand that nobody waits for.
+  size_t ahead_ ABSL_GUARDED_BY(mu_) = 0;
+  uint64_t taken_ ABSL_GUARDED_BY(mu_) = 0;  // items that workers took in hand
+  // As of the last choice of `ahead_`, and when that was.
+  uint64_t taken_before_ ABSL_GUARDED_BY(mu_) = 0;
+  absl::Time chosen_at_ ABSL_GUARDED_BY(mu_);
+  // When the loop looks at that, and what `taken_` was when that was said.
+  absl::Time ahead_at_ ABSL_GUARDED_BY(mu_) = absl::InfiniteFuture();
+  uint64_t taken_then_ ABSL_GUARDED_BY(mu_) = 0;
 
   std::optional<EngineOperation> set_limits_ ABSL_GUARDED_BY(mu_);
 
