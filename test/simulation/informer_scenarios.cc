@@ -407,7 +407,7 @@ class InformerLife {
 
   // All is told in the end.
   void AwaitAll() {
-    for (int tries = 15; !stopping_; simulation::Sleep(absl::Seconds(10))) {
+    for (int tries = 60; !stopping_; simulation::Sleep(absl::Seconds(10))) {
       std::string error;
       AtRest([&] { error = Error(/*all=*/true); });
       if (error.empty()) break;
