@@ -108,6 +108,9 @@ class ParkingLife {
     int64_t parked_end = -1;  // the end of the failure that has parked it
     int64_t put_back = -1;    // the end of the last call that may put it back
     int putting_back = 0;     // such calls
+    // Waits for its retry. An add lets it begin before that.
+    bool waits = false;
+    bool added = false;  // since then
   };
 
   SharedQueue<Key>& AnyQueue() {
@@ -134,6 +137,7 @@ class ParkingLife {
       Check(!StaysParked(item), "an item comes that is parked");
       item.running = true;
       item.parked = -1;
+      if (!item.added) item.waits = false;
       item.begun = NextEvent();
       Note("begin ", *lease, " at ", item.begun);
       if (OneIn(4)) simulation::Sleep(absl::Milliseconds(300));
@@ -167,12 +171,14 @@ class ParkingLife {
     if (!outcome->parked) {
       Check(!at_limit || limits_.max_parked == 1, "an item is not parked");
       item.owed = (std::max)(item.owed, begin);
+      item.waits = true;
+      item.added = item.putting_back > 0 || item.put_back > begin;
       return;
     }
     Check(at_limit, "an item is parked before the limit");
     // It may have been put back and begun meanwhile. What was added during the
     // processing may put it back.
-    if (item.begun < begin) {
+    if (item.begun < begin && !item.waits) {
       item.parked = limits_.unpark_on_add ? since : begin;
     }
     item.parked_end = NextEvent();
@@ -183,6 +189,7 @@ class ParkingLife {
   void Add(SharedQueue<Key>& queue, const Key& key) {
     Item& item = items_[key];
     const int64_t begin = NextEvent();
+    item.added = true;
     item.putting_back += limits_.unpark_on_add;
     const bool added = queue.Add(key);
     item.putting_back -= limits_.unpark_on_add;
