@@ -118,9 +118,10 @@ class ParkingLife {
   }
   Key AnyKey() { return OneIn(2) ? "b" : "a"; }
 
-  // Whether it is parked, and nobody has tried to put it back.
+  // Whether it is parked, and neither has anybody tried to put it back, nor can
+  // the end of a wait.
   static bool StaysParked(const Item& item) {
-    return item.parked > item.put_back && item.putting_back == 0;
+    return item.parked > item.put_back && item.putting_back == 0 && !item.waits;
   }
 
   void Work(SharedQueue<Key>& queue) {
@@ -178,7 +179,7 @@ class ParkingLife {
     Check(at_limit, "an item is parked before the limit");
     // It may have been put back and begun meanwhile. What was added during the
     // processing may put it back.
-    if (item.begun < begin && !item.waits) {
+    if (item.begun < begin) {
       item.parked = limits_.unpark_on_add ? since : begin;
     }
     item.parked_end = NextEvent();
