@@ -511,6 +511,7 @@ const AddScenario late(
         options.engine = &engine;
         if (*name == 'a') {
           options.on_started_leading = [&](const Leadership& term) {
+            Check(!term.Stopping(), "a term begins that is over");
             in_term = true;
             if (sleeps) {
               term.Sleep(absl::Hours(1));
@@ -523,6 +524,18 @@ const AddScenario late(
         return *LeaderElector::Create(std::move(options));
       };
       const auto a = make("a"), b = make("b");
+      MemoryEngine::Faults faults;
+      if (OneIn(4)) {
+        // It has the lease when that would be too old to lead.
+        faults.answer_delay = absl::Seconds(12);
+        engine.SetFaults(faults, "a");
+        Check(a->Start().ok() && b->Start().ok(), "they do not start");
+        simulation::Sleep(absl::Seconds(13));
+        AtRest([&] {
+          Check(b->IsLeader(), "a lease that comes too late is kept");
+        });
+        return;
+      }
       Check(a->Start().ok(), "it does not start");
       AtRest([&] { Check(a->IsLeader(), "the only elector does not lead"); });
       Check(b->Start().ok(), "it does not start");
@@ -541,7 +554,6 @@ const AddScenario late(
           AtRest(check);
         }
       };
-      MemoryEngine::Faults faults;
       faults.answer_delay = absl::Seconds(delay == 3 ? 20 : 4 * delay);
       engine.SetFaults(faults, "a");
       pass(Choose(16));
