@@ -575,6 +575,9 @@ class SharedLife {
     size_t waiting = 0;
     bool is_busy = false;
     for (Client& client : clients_) {
+      if (client.closed && client.waiting > 0 && !faults_ && !is_inline_) {
+        return "a worker waits for a closed queue";
+      }
       if (client.closing) continue;
       open = client.queue.get();
       waiting += client.waiting;
