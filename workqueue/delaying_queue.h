@@ -162,8 +162,8 @@ class DelayingQueue final
 
   absl::StatusOr<bool> ShutDownAndDrain(
       std::optional<absl::Duration> drain) override {
-    // Whoever sees that a drain has begun can end it by a shutdown. So nothing
-    // shows before it has begun below. This object may be gone afterwards.
+    // A thread that sees the begin of a drain can end it by a shutdown. So the
+    // drain begins below before anything shows. This object may be gone then.
     if (!drain.has_value()) StopWaiting();
     return Base::ShutDownAndDrain(drain);
   }

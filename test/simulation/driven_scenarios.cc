@@ -98,7 +98,7 @@ class DrivenLife {
   }
 
  private:
-  // What is to be done.
+  // Work that is to be done between two times.
   struct Work {
     absl::Duration earliest;
     absl::Duration latest = absl::InfiniteDuration();

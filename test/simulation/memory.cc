@@ -1,9 +1,9 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The memory of the program, which a schedule may let run out. What is freed is
-// filled and kept for a while. So who reads it finds nothing of what was there,
-// and who writes to it is found.
+// The memory of the program. A schedule may let it run out. Freed memory is
+// filled and kept for a while, so a thread that reads it finds nothing of what
+// was there, and a thread that writes to it is found.
 
 #include "test/simulation/memory.h"
 

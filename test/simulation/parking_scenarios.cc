@@ -177,13 +177,13 @@ class ParkingLife {
       return;
     }
     Check(at_limit, "an item is parked before the limit");
-    // It may have been put back and begun meanwhile. What was added during the
+    // It may have been put back and begun meanwhile. An add during the
     // processing may put it back.
     if (item.begun < begin) {
       item.parked = limits_.unpark_on_add ? since : begin;
     }
     item.parked_end = NextEvent();
-    // What was added before is not kept.
+    // An add before that is not kept.
     if (!limits_.unpark_on_add) item.owed = -2;
   }
 

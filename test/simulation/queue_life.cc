@@ -500,8 +500,8 @@ void QueueLife::CheckRest() {
   Check(snapshot->num_processing == tokens_.size(),
         "the queue and the workers do not agree on what is processed");
   if (!options_.holds_back || snapshot->num_processing == 0) {
-    // Whoever is next may be busy with a callback: an executor, or a get that
-    // has no memory, and whose end has woken the callback.
+    // The next worker may be busy with a callback: an executor's thread, or a
+    // get that has no memory, and whose end has woken the callback.
     Check(snapshot->num_queued == 0 || waiting_ + callbacks == 0 ||
               callbacks_ > 0,
           "a worker waits while an item is queued");

@@ -34,8 +34,8 @@ namespace workqueue {
 // gone that was added. At the end, the history of each item must be that of a
 // sequential queue that is empty.
 //
-// Memory may run out in each call. What throws then has done nothing, unless it
-// was for several items, and what must not throw does not.
+// Memory may run out in each call. A call that throws then has done nothing,
+// unless it was for several items. A call that must not throw does not.
 class QueueLife {
  public:
   using Key = std::string;

@@ -497,7 +497,7 @@ const AddScenario ring("ring", "contended adds to a Queue", [] {
   sync::Thread worker;
   if (Choose(2) == 0) {
     drains = true;
-    // What a callback has, and was added again, comes after an end.
+    // An item that is added again while a callback has it comes after its end.
     worker = sync::Thread([&] {
       while (take(absl::InfiniteDuration()) || !drained) sync::Yield();
     });

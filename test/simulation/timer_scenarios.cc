@@ -787,7 +787,7 @@ const AddScenario fake("fake_clock", "a DelayingQueue on a FakeClock", [] {
 // Threads that wait on a FakeClock, each in one of the ways. When `Step()`
 // returns, loops and pools have done what is due and what was asked for, and
 // then each thread whose time has come has returned.
-// What is asked for before a step happens at the old time.
+// A loop does at the old time what it was asked for before a step.
 const AddScenario fake_step("fake_clock_step", "a step of a FakeClock", [] {
   struct Client final : WaitingLoop::Client {
     absl::Time Run(absl::Time now) override {

@@ -41,7 +41,7 @@ struct SharedQueueOptionsBase {
   // meaning.
   std::string address;
 
-  // What else a server of Valkey or Redis needs.
+  // The other options of a server of Valkey or Redis.
   RedisOptions redis;
 
   // The name of this process for those who look: snapshots and the page say

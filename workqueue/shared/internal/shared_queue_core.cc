@@ -550,9 +550,6 @@ void SharedQueueCore::SendTogether() {
     metrics->OnRoundTrip(clock()->TimeNow() - sent_at);
     if (!reply.ok()) metrics->OnError();
   });
-  if (!reply.ok()) {
-    KeepEnds(absl::MakeConstSpan(request.operations).subspan(0, num_ended));
-  }
   size_t result = num_ended;
   for (Call* call : calls) {
     if (!reply.ok()) {
@@ -571,6 +568,7 @@ void SharedQueueCore::SendTogether() {
     ask_at_ = absl::InfinitePast();
     TakeIn(request, *std::move(reply), sent_at, notices);
   } else {
+    KeepEnds(absl::MakeConstSpan(request.operations).subspan(0, num_ended));
     outage_.Lasts(error_, start);
     failed_at_ = MachineClock()->TimeNow();
     ask_at_ = clock()->TimeNow() + RetryAfter();
