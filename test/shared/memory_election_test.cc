@@ -86,6 +86,27 @@ TEST_F(MemoryElectionTest, AnotherOneLeadsWhenTheLeaderStops) {
   EXPECT_GT(b->token(), token);
 }
 
+TEST_F(MemoryElectionTest, AStopAfterALostTermGivesTheLeaseUp) {
+  for (int changes_before : {1, 2, 3}) {
+    const auto a = Start("a");
+    const auto b = Start("b");
+    engine_->SetFaults(cut_off_, "a");
+    Pass(kRenewDeadline - kTick);
+    ASSERT_TRUE(a->IsLeader());
+    const int64_t listener = a->AddListener([&, n = 0]() mutable {
+      if (a->IsLeader() || ++n != changes_before) return;
+      engine_->SetFaults({}, "a");
+      a->Stop();
+    });
+    clock_.Step(kTick);
+    EXPECT_TRUE(absl::IsCancelled(a->Healthy())) << "The listener stops it.";
+    a->Stop();
+    a->RemoveListener(listener);
+    Deliver();
+    EXPECT_TRUE(b->IsLeader()) << changes_before;
+  }
+}
+
 TEST_F(MemoryElectionTest, ALeaderThatIsCutOffIsReplaced) {
   const auto a = Start("a");
   const auto b = Start("b");

@@ -322,11 +322,12 @@ void LeaderElector::Elect() {
       wake = leads ? std::min(next, deadline_) : next;
     }
     if (term == Term::kOver) {
-      bool failed;
-      if (!EndTerm(&failed)) break;
+      const bool failed = EndTerm();
+      if (!options_.run_again) break;
       next = absl::InfinitePast();
       if (failed) {
         // The others come first.
+        Release();
         next = clock_->TimeNow() + Jittered(options_.retry_period);
         pause_until = next;
       }
@@ -338,6 +339,7 @@ void LeaderElector::Elect() {
       next = leads ? Renew() : Look();
     }
   }
+  Release();
   election_->StopListening();
   {
     MutexLock lock(&mu_);
@@ -357,13 +359,14 @@ absl::Time LeaderElector::TryToLead() {
   Observe(state);
   const absl::Time retry = sent + Jittered(options_.retry_period);
   if (!state.ok()) return retry;
+  held_ = state->done ? state->token : 0;
   if (!state->done) {
     return std::min(retry, clock_->TimeNow() + state->remaining);
   }
   if (BeginTerm(state->token, sent + options_.renew_deadline)) {
     return sent + options_.retry_period;
   }
-  Release(state->token);
+  Release();
   return retry;
 }
 
@@ -397,8 +400,9 @@ absl::Time LeaderElector::Look() {
   return sent + Jittered(options_.retry_period);
 }
 
-void LeaderElector::Release(int64_t token) {
-  if (!options_.release_on_stop) return;
+void LeaderElector::Release() {
+  const int64_t token = std::exchange(held_, 0);
+  if (token == 0 || !options_.release_on_stop) return;
   const absl::StatusOr<Election::State> state = internal::CatchAsStatus(
       [&] { return election_->Release(token, TimeForRequests()); });
   Observe(state);
@@ -437,20 +441,13 @@ bool LeaderElector::BeginTerm(int64_t token, absl::Time deadline) {
   return true;
 }
 
-bool LeaderElector::EndTerm(bool* failed) {
-  int64_t token;
-  bool goes_on;
-  {
-    MutexLock lock(&mu_);
-    token = token_;
-    goes_on = !stopping_ && options_.run_again;
-    *failed = !failure_.ok();
-  }
-  if (!goes_on || *failed) Release(token);
+bool LeaderElector::EndTerm() {
   MutexLock lock(&mu_);
-  log_.Info([&] { return absl::StrCat("ended the term with token ", token); });
+  log_.Info([token = token_] {
+    return absl::StrCat("ended the term with token ", token);
+  });
   term_ = Term::kNone;
-  return goes_on;
+  return !failure_.ok();
 }
 
 void LeaderElector::CallBack() {

@@ -337,7 +337,7 @@ class LeaderElector {
   absl::Time TryToLead();
   absl::Time Renew();
   absl::Time Look();
-  void Release(int64_t token);
+  void Release();
 
   // Stores the result of a request and calls `on_new_leader`.
   void Observe(const absl::StatusOr<internal::Election::State>& state);
@@ -345,9 +345,8 @@ class LeaderElector {
   // Begins a term, unless its end has come already. Returns whether it has.
   bool BeginTerm(int64_t token, absl::Time deadline);
 
-  // Ends a term whose callbacks have returned. Returns whether the elector
-  // goes on, and in `*failed` whether a callback has failed.
-  bool EndTerm(bool* failed);
+  // Ends a term whose callbacks have returned. Returns whether one has failed.
+  bool EndTerm();
 
   // Ends the present term because of the error of `on_started_leading`.
   void Fail(const absl::Status& status);
@@ -390,6 +389,9 @@ class LeaderElector {
 
   // Of the thread that makes the requests.
   std::minstd_rand random_;
+  // The token of the last lease that was taken and not released, or 0. It may
+  // have expired. A leader whose term is over keeps it for its next term.
+  int64_t held_ = 0;
   std::string reported_;  // the leader that `on_new_leader` was told last
 
   mutable sync::Mutex mu_;
