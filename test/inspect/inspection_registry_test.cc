@@ -188,6 +188,15 @@ TEST_F(InspectionRegistryTest, AnObjectThatIsAwayIsNotAskedByEachViewer) {
   EXPECT_LE(state_.max_items.size(), 3u) << "one a second";
 }
 
+// Or a viewer who comes while a sample is taken waits twice as long.
+TEST_F(InspectionRegistryTest, AnObjectThatDidNotAnswerASampleIsNotAsked) {
+  state_.inspection = absl::UnavailableError("no server");
+  const auto a = Add("a", &state_);  // takes a sample
+  EXPECT_EQ(registry_->Inspect("a", 10)->inspection.status(),
+            state_.inspection.status());
+  EXPECT_EQ(state_.max_items.size(), 1u);
+}
+
 TEST_F(InspectionRegistryTest, PassesKeysAndActionsOn) {
   state_.inspection = StuckInspection();
   const auto a = Add("a", &state_);

@@ -148,24 +148,27 @@ InspectionRegistry::All() const {
   return all;
 }
 
-absl::StatusOr<NamedInspection> InspectionRegistry::InspectWith(
-    Object& object,
-    absl::FunctionRef<absl::StatusOr<Inspection>(Inspectable&)> inspect) {
+absl::StatusOr<Inspection> InspectionRegistry::Ask(Object& object,
+                                                   Question question) {
   Clock* const clock = Clock::GetRealClock();
+  if (!object.error.ok() && clock->TimeNow() < object.failed_at + kAskAgain) {
+    return object.error;
+  }
+  absl::StatusOr<Inspection> inspection =
+      internal::CatchAsStatus([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+        return question(*object.inspectable);
+      });
+  object.error =
+      IsAway(inspection.status()) ? inspection.status() : absl::OkStatus();
+  object.failed_at = clock->TimeNow();
+  return inspection;
+}
+
+absl::StatusOr<NamedInspection> InspectionRegistry::InspectWith(
+    Object& object, Question question) {
   MutexLock lock(&object.mu);
   if (object.inspectable == nullptr) return NoObject(object.name);
-  absl::StatusOr<Inspection> inspection = absl::UnknownError("");
-  if (!object.error.ok() && clock->TimeNow() < object.failed_at + kAskAgain) {
-    inspection = object.error;
-  } else {
-    inspection = internal::CatchAsStatus([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-      return inspect(*object.inspectable);
-    });
-    object.error =
-        IsAway(inspection.status()) ? inspection.status() : absl::OkStatus();
-    object.failed_at = clock->TimeNow();
-  }
-  NamedInspection result = {object.name, object.kind, std::move(inspection),
+  NamedInspection result = {object.name, object.kind, Ask(object, question),
                             object.samples, std::nullopt};
   if (result.inspection.ok()) {
     result.rates = RatesOf(*result.inspection, result.samples);
@@ -227,9 +230,7 @@ void InspectionRegistry::TakeSample(Object& object) {
   MutexLock lock(&object.mu);
   if (object.inspectable == nullptr) return;
   const absl::StatusOr<Inspection> inspection =
-      internal::CatchAsStatus([&object]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-        return object.inspectable->Inspect(0);
-      });
+      Ask(object, [](Inspectable& it) { return it.Inspect(0); });
   if (!inspection.ok()) return;
   if (object.samples.size() == max_samples_) {
     object.samples.erase(object.samples.begin());

@@ -167,11 +167,17 @@ class InspectionRegistry {
   std::shared_ptr<Object> Find(absl::string_view name) const;
   std::vector<std::shared_ptr<Object>> All() const;
 
-  // Returns the result of `inspect(inspectable)` for the inspectable of
-  // `object`. Returns `absl::NotFoundError` if it has been removed meanwhile.
-  static absl::StatusOr<NamedInspection> InspectWith(
-      Object& object,
-      absl::FunctionRef<absl::StatusOr<Inspection>(Inspectable&)> inspect);
+  using Question = absl::FunctionRef<absl::StatusOr<Inspection>(Inspectable&)>;
+
+  // Asks the inspectable of `object`, which must be there. If it was away a
+  // moment ago, returns that error.
+  static absl::StatusOr<Inspection> Ask(Object& object, Question question)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(object.mu);
+
+  // Asks the inspectable of `object`. Returns `absl::NotFoundError` if it has
+  // been removed meanwhile.
+  static absl::StatusOr<NamedInspection> InspectWith(Object& object,
+                                                     Question question);
 
   void TakeSamples();
   void TakeSample(Object& object);
