@@ -505,6 +505,11 @@ void ControllerLife::ReconcileAsync(const Key& key,
     });
     if (!twice) return;
   }
+  if (!timed_ && options_.stands_by) {
+    // The end of its term cancels it.
+    call->on_cancel = true;
+    context.OnCancel([call] { call->cancelled = true; });
+  }
   switch (kind) {
     case 0:
       Complete(call);
@@ -762,19 +767,21 @@ std::string ControllerLife::RestError() {
     for (const auto& it : snapshot->waiting) {
       if (it.ready_at <= snapshot->taken_at) return "an item waits that is due";
     }
-    for (const std::shared_ptr<Call>& call : calls_) {
-      Check(!call->on_cancel || call->ended || call->cancelled ||
-                call->context.Remaining() > absl::ZeroDuration(),
-            "a reconciliation is not cancelled at its deadline");
-      Check(call->context.Cancelled() || !call->ended, "a call goes on");
-      Check(call->context.Cancelled() ||
-                call->context.Remaining() > absl::ZeroDuration(),
-            "a deadline does not cancel");
-    }
     const absl::Status healthy = controller_->Healthy();
     if (!healthy.ok() && num_sources_ == 0) return healthy.ToString();
   }
-  return stopping_ ? "" : Lost(*snapshot, /*strictly=*/true);
+  if (stopping_) return "";
+  for (const std::shared_ptr<Call>& call : calls_) {
+    Check(
+        !call->on_cancel || call->ended || call->cancelled ||
+            call->context.Remaining() > absl::ZeroDuration(),
+        "a reconciliation is not cancelled when its time or its term is over");
+    Check(call->context.Cancelled() || !call->ended, "a call goes on");
+    Check(call->context.Cancelled() ||
+              call->context.Remaining() > absl::ZeroDuration(),
+          "a deadline does not cancel");
+  }
+  return Lost(*snapshot, /*strictly=*/true);
 }
 
 void ControllerLife::DrainShared() {

@@ -288,9 +288,12 @@ void AsyncWorkers::OnAcquired(const absl::Status& status, LeasedItem& item) {
 }
 
 void AsyncWorkers::Begin(const FlightPtr& flight) {
-  // Zero also without deadlines, if the term or the wait has ended already.
   const absl::Duration remaining = flight->Remaining();
-  if (remaining < absl::InfiniteDuration() && deadlines_ != nullptr) {
+  if (remaining <= absl::ZeroDuration() ||
+      core_->abandoning().HasBeenNotified()) {
+    // Its term or its wait has ended already, or this is after CancelAll().
+    flight->Cancel();
+  } else if (remaining < absl::InfiniteDuration()) {
     // Without memory for a task, the function must observe its deadline.
     TryCall([&] {
       auto task =
@@ -298,8 +301,6 @@ void AsyncWorkers::Begin(const FlightPtr& flight) {
       if (task.ok()) flight->deadline_ = *task;
     });
   }
-  // After CancelAll().
-  if (core_->abandoning().HasBeenNotified()) flight->Cancel();
   // If the function throws, its argument is no dropped completion.
   const ReconcileCompletion held(flight);
   const AsyncWorkers* const outer = std::exchange(running, this);

@@ -265,7 +265,7 @@ bool Mutex::AwaitUntil(const absl::Condition& condition, int64_t deadline) {
 }
 
 CondVar::~CondVar() {
-  if (alive_ == 0) Die("a condition variable is destroyed twice");
+  CheckAlive("destroyed");
   alive_ = 0;
   if (Scheduler* const scheduler = Scheduler::Current()) {
     scheduler->ForEachWaiter(Wait::kSignal, this, [&](SimThread* waiter) {
@@ -276,9 +276,15 @@ CondVar::~CondVar() {
   }
 }
 
+void CondVar::CheckAlive(const char* what) const {
+  if (alive_ != kAlive) {
+    Die(absl::StrCat("a destroyed condition variable is ", what));
+  }
+}
+
 bool CondVar::WaitUntil(Mutex* mu, absl::Time deadline) {
   Scheduler* const scheduler = Scheduler::Current();
-  if (alive_ == 0) Die("a thread waits on a destroyed condition variable");
+  CheckAlive("awaited");
   if (scheduler == nullptr) Die("a thread waits on a condition variable");
   int64_t until = kNever;
   if (deadline != absl::InfiniteFuture()) {
@@ -306,7 +312,7 @@ bool CondVar::WaitUntil(Mutex* mu, absl::Time deadline) {
 
 void CondVar::Signal() {
   PointBefore("signals", this);
-  if (alive_ == 0) Die("a destroyed condition variable is signalled");
+  CheckAlive("signalled");
   Scheduler* const scheduler = Scheduler::Current();
   if (scheduler == nullptr) return;
   const simulation::MemoryMayRunOut spared(false);
@@ -322,7 +328,7 @@ void CondVar::Signal() {
 
 void CondVar::SignalAll() {
   PointBefore("signals", this);
-  if (alive_ == 0) Die("a destroyed condition variable is signalled");
+  CheckAlive("signalled");
   if (Scheduler* const scheduler = Scheduler::Current()) {
     scheduler->ForEachWaiter(Wait::kSignal, this,
                              [](SimThread* waiter) { waiter->woken = true; });

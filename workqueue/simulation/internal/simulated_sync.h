@@ -68,6 +68,9 @@ void ForgetStores(const void* object);
 
 namespace workqueue::sync {
 
+// What an object holds until it is destroyed. Freed memory is overwritten.
+inline constexpr uint32_t kAlive = 0x616c6976;
+
 class ABSL_LOCKABLE Mutex {
  public:
   Mutex() = default;
@@ -105,8 +108,6 @@ class ABSL_LOCKABLE Mutex {
   Mode Release();
   bool AwaitUntil(const absl::Condition& condition, int64_t deadline);
   static bool Eval(const void* condition);
-
-  static constexpr uint32_t kAlive = 0x616c6976;
 
   uint32_t alive_ = kAlive;
   bool held_ = false;  // exclusively
@@ -147,7 +148,9 @@ class CondVar {
   // passed.
   bool WaitUntil(Mutex* mu, absl::Time deadline);
 
-  uint32_t alive_ = 0x616c6976;
+  void CheckAlive(const char* what) const;
+
+  uint32_t alive_ = kAlive;
 };
 
 class Notification {
