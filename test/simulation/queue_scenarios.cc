@@ -156,6 +156,23 @@ const AddScenario priorities(
       Live<PriorityQueue<Key>, PriorityQueueOptions<Key>>(std::move(options));
     });
 
+// One thread knows what waits.
+const AddScenario cancelled(
+    "cancelled_wait", "a DelayingQueue of one thread",
+    [] {
+      DelayingQueue<Key> queue;
+      for (int n = 1 + Choose(3); n > 0; --n) {
+        Check(queue.AddAfter("a", absl::Seconds(1)),
+              "an open queue refuses an item");
+        if (OneIn(2)) simulation::Sleep(absl::Milliseconds(100));
+        Check(queue.CancelDelayed("a"), "an item that waits is not cancelled");
+        Check(!queue.CancelDelayed("a"), "an item waits that was cancelled");
+      }
+      simulation::Sleep(absl::Seconds(2));
+      Check(queue.Len() == 0, "an item comes that was cancelled");
+    },
+    /*exact_time=*/true);
+
 std::unique_ptr<Interface<Key>> AnyQueue() {
   switch (Choose(4)) {
     case 0:
