@@ -235,6 +235,9 @@ TEST(AsyncStandbyTest, ATermMayEndBeforeTheReconciliationBegins) {
                                      const AsyncReconcileContext& context,
                                      ReconcileCompletion done) {
     EXPECT_TRUE(context.Cancelled());
+    bool told = false;
+    context.OnCancel([&told] { told = true; });
+    EXPECT_TRUE(told);
     done(absl::OkStatus());
     begun.Notify();
   };

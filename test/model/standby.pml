@@ -5,7 +5,8 @@
 //
 // Each worker reconciles one item of its own, and ends. So without a stop no
 // worker may sleep at the end, when the process leads: TERMS, the number of changes
-// of the term, is odd then. With a stop, all must end.
+// of the term, is odd then. With a stop, all must end. A reconciliation of the
+// asynchronous worker goes on until it is cancelled, which the end of its term must do.
 //
 // Checked with:
 //   -DTERMS=3                                | holds
@@ -15,9 +16,11 @@
 //   -DTERMS=1 -DBROKEN_COUNTS_LATE           | invalid end state
 //   -DTERMS=1 -DBROKEN_LOOKS_ONCE            | invalid end state
 //   -DTERMS=1 -DBROKEN_STAYS                 | assertion .*tasks
+//   -DTERMS=3 -DBROKEN_BEGINS_LOST           | assertion .*cancelled
 //   -DTERMS=1 -DSTOP -DBROKEN_CLOSES_QUIETLY | invalid end state
 
 bool leads;
+byte term;         // the number of changes
 byte changed;      // SourceSignal: something has changed
 bool told_all;     // the term changes no more
 bool stopping;
@@ -25,6 +28,9 @@ bool closed;       // the queue
 byte wakes;        // wakes_
 bool standing_by;  // of the asynchronous worker
 byte tasks;        // of the executor: those of GoOn()
+bool in_flight;    // The asynchronous worker reconciles, in the term begun_in.
+byte begun_in;
+bool cancelled;
 
 // Each worker has a queue with one item of its own.
 bool item[2] = true;
@@ -43,6 +49,15 @@ inline GoOn() {
   }
 }
 
+inline CancelLost() {
+  atomic {
+    if
+    :: in_flight && begun_in != term -> cancelled = true
+    :: else
+    fi
+  }
+}
+
 // The elector: terms end and begin, the last one lasts.
 proctype Elector() {
   byte i = 0;
@@ -51,7 +66,7 @@ proctype Elector() {
 #ifdef BROKEN_NOTIFIES_EARLY
     changed = true;
 #endif
-    leads = !leads;
+    atomic { leads = !leads; term++ };
 #ifndef BROKEN_NOTIFIES_EARLY
     changed = true;
 #endif
@@ -65,6 +80,7 @@ proctype Source() {
   do
   :: atomic { changed && !stopping -> changed = false };
     atomic { wakes++ };  // WakeWorkers()
+    CancelLost();
     GoOn()
   :: stopping -> break
 #ifndef STOP
@@ -135,7 +151,7 @@ acquire:
   }
   // OnAcquired()
   if
-  :: leads -> goto end  // reconciles
+  :: atomic { leads -> begun_in = term }; goto reconcile
   :: !leads -> item[1] = true
   fi;
   if
@@ -159,6 +175,11 @@ stand_by:
   :: stopping -> goto end
   :: !stopping -> goto stand_by
   fi;
+reconcile:
+  in_flight = true;
+#ifndef BROKEN_BEGINS_LOST
+  CancelLost();  // Begin()
+#endif
 end:
 }
 
@@ -170,4 +191,8 @@ init {
     run Worker();
     run AsyncWorker()
   }
+#ifndef STOP
+  // All processes have ended, or the search finds an invalid end state.
+  atomic { _nr_pr == 1 -> assert(!in_flight || cancelled || begun_in == term) }
+#endif
 }
