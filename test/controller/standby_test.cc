@@ -228,8 +228,8 @@ TEST(AsyncStandbyTest, ATermMayEndBeforeTheReconciliationBegins) {
   ControllerOptions<std::string> options;
   Source<std::string>& source = options.sources.emplace_back();
   source.run = [](SourceContext<std::string>&) { return absl::OkStatus(); };
-  // The second one is for the context of the reconciliation.
-  source.term = [&] { return counts && ++looks > 2 ? 0 : 1; };
+  // The first one is for the item.
+  source.term = [&] { return counts && ++looks > 1 ? 0 : 1; };
   absl::Notification begun;
   options.reconcile_async = [&begun](const std::string&,
                                      const AsyncReconcileContext& context,
