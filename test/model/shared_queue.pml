@@ -17,6 +17,8 @@
 // Checked with:
 //   -DGETTERS=2                                                                                  | holds
 //   -DGETTERS=2 -DOTHERS=0                                                                       | holds
+//   -DGETTERS=2 -DOTHERS=0 -DMAX_WOKEN=1                                                         | holds
+//   -DTIMEOUTS=1 -DGETTERS=2 -DOTHERS=0 -DMAX_WOKEN=1                                            | holds
 //   -DTIMEOUTS=2                                                                                 | holds
 //   -DTIMEOUTS=1 -DLEAVES=1                                                                      | holds
 //   -DCALLBACKS=1 -DCANCELS=1 -DOTHERS=0                                                         | holds
@@ -40,6 +42,7 @@
 //   -DEXPIRES=2 -DCLOSES=1 -DGETTERS=2 -DITEMS=1                                                 | holds | slow
 //   -DEXPIRES=2 -DTIMEOUTS=1 -DLEAVES=1 -DGETTERS=2 -DITEMS=1                                    | holds | slow
 //   -DBROKEN_TAKER_TELLS_NOBODY -DGETTERS=2 -DOTHERS=0                                           | assertion .*ready
+//   -DBROKEN_TAKER_WAKES_NOBODY -DGETTERS=2 -DOTHERS=0 -DMAX_WOKEN=1                             | assertion .*in_hand
 //   -DBROKEN_WOKEN_FOR_EVER -DTIMEOUTS=1                                                         | assertion .*in_hand
 //   -DBROKEN_SURPLUS_IS_KEPT -DTIMEOUTS=1 -DLEAVES=1                                             | assertion .*in_hand
 //   -DBROKEN_RECEIPT_IS_NOT_COUNTED                                                              | assertion .*unchanged
@@ -75,6 +78,9 @@
 #endif
 #ifndef STOPPERS  // calls of ShutDown(); at most 1
 #define STOPPERS 0
+#endif
+#ifndef MAX_WOKEN  // The loop wakes so many waiters at a time; each wakes the next.
+#define MAX_WOKEN 9
 #endif
 #ifndef TIMEOUTS  // how often a thread of the first process waits too long
 #define TIMEOUTS 0
@@ -360,7 +366,8 @@ inline LookAt(c, time) {
 inline WakeWaiters(c) {
   for (i : BEGIN(c) .. END(c) - 1) {
     if
-    :: is_waiter[i] && !is_woken[i] && (woken[c] < in_hand[c] || Ended(c, i)) ->
+    :: is_waiter[i] && !is_woken[i] &&
+       ((woken[c] < in_hand[c] && woken[c] < MAX_WOKEN) || Ended(c, i)) ->
       is_woken[i] = true;
       woken[c]++;
       unparked[i] = true
@@ -800,6 +807,10 @@ look:
 #ifdef BROKEN_TAKER_TELLS_NOBODY
     :: then == sleep -> WakeWaiters(c)
     :: then != tell && then != sleep -> WaitersChanged(c)
+#elif defined(BROKEN_TAKER_WAKES_NOBODY)
+    :: then == sleep -> WaitersChanged(c)
+    :: then != tell && then != sleep && MustTell(c) -> WakeLoop(c, PAST)
+    :: then != tell && then != sleep && !MustTell(c)
 #else
     :: else -> WaitersChanged(c)
 #endif

@@ -250,10 +250,10 @@ class Scheduler : private WaitingLoop::Client {
 
     bool in_use() const { return user != std::thread::id(); }
 
-    std::thread::id user;  // the thread that runs or destroys it, if any
-    Function function;     // empty when it has run for the last time
-    // Zero if no further run follows.
-    absl::Duration period;
+    // A cancellation needs what comes before `due_at`.
+    std::thread::id user;   // the thread that runs or destroys it, if any
+    absl::Duration period;  // zero if no further run follows
+    Function function;      // empty when it has run for the last time
     // When the next run is due. During a run, the time from which the period
     // to the next run is counted.
     absl::Time due_at;
