@@ -288,10 +288,10 @@ void AsyncWorkers::OnAcquired(const absl::Status& status, LeasedItem& item) {
 }
 
 void AsyncWorkers::Begin(const FlightPtr& flight) {
+  const bool after_cancel_all = core_->abandoning().HasBeenNotified();
   const absl::Duration remaining = flight->Remaining();
-  if (remaining <= absl::ZeroDuration() ||
-      core_->abandoning().HasBeenNotified()) {
-    // Its term or its wait has ended already, or this is after CancelAll().
+  if (after_cancel_all || remaining <= absl::ZeroDuration()) {
+    // Or its term or its wait has ended already.
     flight->Cancel();
   } else if (remaining < absl::InfiniteDuration()) {
     // Without memory for a task, the function must observe its deadline.
