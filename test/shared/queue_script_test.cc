@@ -171,8 +171,7 @@ class QueueScriptTest : public RedisFixture,
 
   // Calls the script, after `before`.
   Reply Call(const Words& arguments, absl::string_view before = "") {
-    static const auto* const script = new std::string(QueueScript());
-    Words words = {"EVAL", absl::StrCat(before, *script),
+    Words words = {"EVAL", absl::StrCat(before, kQueueScript),
                    absl::StrCat(keys_.size())};
     words.insert(words.end(), keys_.begin(), keys_.end());
     words.insert(words.end(), arguments.begin(), arguments.end());

@@ -3,27 +3,9 @@
 
 #include "workqueue/shared/internal/queue_script.h"
 
-#include <algorithm>
-#include <cstddef>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "absl/container/flat_hash_map.h"
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
-#include "absl/strings/strip.h"
-
 namespace workqueue::internal {
-namespace {
 
-using Numbers = absl::flat_hash_map<absl::string_view, absl::string_view>;
-
-// It has its constants as variables; see QueueScript().
-const char kSource[] = R"lua(
+const char kQueueScript[] = R"lua(
 -- Keys. All have the hash tag of the queue.
 --   meta     hash: the queue's counters, clock and state
 --   items    hash: item -> its entry, the truth about the item
@@ -78,14 +60,14 @@ local client = ARGV[2]
 local IDLE, QUEUED, PROCESSING, DIRTY = 0, 1, 2, 3
 -- Fields of an item's entry. HOLDER is there if the item is being processed, and
 -- all of them if it has failures.
-local STATE, FAILURES, PRIORITY, SEQUENCE, SINCE, TOKEN = 1, 2, 3, 4, 5, 6
-local DUE_SEQUENCE, DUE_PRIORITY, BEGAN = 7, 8, 9
+local STATE, FAILURES, PRIORITY, SEQUENCE, SINCE, TOKEN, DUE_SEQUENCE,
+      DUE_PRIORITY, BEGAN = 1, 2, 3, 4, 5, 6, 7, 8, 9
 local HOLDER, FIRST, LAST, PARKING, ERROR = 10, 11, 12, 13, 14
 -- Values of PARKING. Only an idle item is parked.
 local NOT_PARKED, UNTIL_ADD, UNTIL_UNPARK = 0, 1, 2
 -- Fields of a client's entry.
-local WANTED, PUSHED, VALID, LAST_REQUEST, LAST_REPLY = 1, 2, 3, 4, 5
-local NAME, VERSION, SEEN = 6, 7, 8
+local WANTED, PUSHED, VALID, LAST_REQUEST, LAST_REPLY, NAME, VERSION, SEEN =
+    1, 2, 3, 4, 5, 6, 7, 8
 -- The server serves nobody else meanwhile, some 30 microseconds for each item.
 -- So a request concerns about so many items, and of each kind at least so many:
 -- those that come due, whose leases expire, that are handed out, that are
@@ -93,7 +75,7 @@ local NAME, VERSION, SEEN = 6, 7, 8
 -- which is due at once.
 local MOST, LEAST = 250, 25
 -- Nor does a reply hand out a further item after so many bytes.
-local MOST_BYTES = (2 ^ 18)
+local MOST_BYTES = 2 ^ 18
 -- How many entries a repair looks at, and how many members of a set.
 local REPAIRED_AT_ONCE, CHECKED_AT_ONCE = 250, 50
 -- How many turns a request looks at that hand out nothing.
@@ -101,7 +83,7 @@ local LOOKED_AT = 100
 -- How many clients a request looks at, to remove those that are silent.
 local CLIENTS_AT_ONCE = 10
 -- Whole numbers are exact up to this one.
-local EXACT = (2 ^ 53)
+local EXACT = 2 ^ 53
 
 -- Returns the number in `text`, or the nearest whole one from `least` (0) to
 -- `most` (EXACT). Returns `default` if there is none.
@@ -827,7 +809,7 @@ end
 
 -- The operations. They return 0 or 1 for false or true, and `add` 2 if the item
 -- was not there. What follows the item's entry is x, y, z and text:
-local function new_transitions() return {
+local transitions = {
   -- Add: priority. Nothing in a queue that has been shut down.
   A = function(item, e, priority)
     if state ~= 0 then return 0 end
@@ -1023,9 +1005,7 @@ local function new_transitions() return {
     redis.call('SPUBLISH', META, 'open')
     return 1
   end,
-} end
--- Only then: each request makes its functions anew.
-local transitions = #ARGV >= 15 and new_transitions()
+}
 local unchanged = { X = true, N = true, R = true, S = true, O = true, B = true,
                     P = true, T = true }
 local adds = { A = true, W = true, M = true, L = true, U = true }
@@ -1397,62 +1377,6 @@ if changed or told or wants ~= had[WANTED] or ARGV[14] == '1' or
 end
 return reply
 )lua";
-
-// If `line` declares constants, adds them to `numbers`.
-bool TakeConstants(absl::string_view line, Numbers* numbers) {
-  if (!absl::ConsumePrefix(&line, "local ")) return false;
-  const std::pair<absl::string_view, absl::string_view> sides =
-      absl::StrSplit(line, absl::MaxSplits(" = ", 1));
-  const std::vector<absl::string_view> names =
-      absl::StrSplit(sides.first, ", ");
-  const std::vector<absl::string_view> values =
-      absl::StrSplit(sides.second, ", ");
-  if (names.size() != values.size() ||
-      sides.first.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ_, ") !=
-          absl::string_view::npos ||
-      sides.second.find_first_not_of("0123456789(^), ") !=
-          absl::string_view::npos) {
-    return false;
-  }
-  for (size_t i = 0; i < names.size(); ++i) {
-    numbers->emplace(names[i], values[i]);
-  }
-  return true;
-}
-
-// Appends `line` to `script`, without its comment, and with numbers in the
-// place of constants.
-void AppendLine(absl::string_view line, const Numbers& numbers,
-                std::string* script) {
-  while (!line.empty() && !absl::StartsWith(line, "--")) {
-    size_t n = 1;
-    absl::string_view number;
-    if (line[0] == '\'') {
-      n = std::min(line.find('\'', 1), line.size() - 1) + 1;
-    } else if (absl::ascii_isalpha(line[0])) {
-      while (n < line.size() &&
-             (absl::ascii_isalnum(line[n]) || line[n] == '_')) {
-        ++n;
-      }
-      const auto found = numbers.find(line.substr(0, n));
-      if (found != numbers.end()) number = found->second;
-    }
-    absl::StrAppend(script, number.empty() ? line.substr(0, n) : number);
-    line.remove_prefix(n);
-  }
-  script->push_back('\n');
-}
-
-}  // namespace
-
-std::string QueueScript() {
-  Numbers numbers;
-  std::string script;
-  for (absl::string_view line : absl::StrSplit(kSource, '\n')) {
-    AppendLine(TakeConstants(line, &numbers) ? "" : line, numbers, &script);
-  }
-  return script;
-}
 
 const char kSnapshotScript[] = R"lua(
 -- Keys: those of the other script. Arguments:

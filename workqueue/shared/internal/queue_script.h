@@ -4,22 +4,16 @@
 #ifndef WORKQUEUE_SHARED_INTERNAL_QUEUE_SCRIPT_H_
 #define WORKQUEUE_SHARED_INTERNAL_QUEUE_SCRIPT_H_
 
-#include <string>
-
 namespace workqueue::internal {
 
 // The version of the layout of a queue in the engine. A queue of another
 // version is refused.
 constexpr int kLayoutVersion = 2;
 
-// Returns the script, in Lua, that applies one request to a queue: the
-// transitions of docs/shared-queue.md. The head of its source documents its
-// keys, arguments and reply.
-//
-// Lua has no constants, and each request makes the script's functions anew and
-// finds their variables. So the script has numbers where its source has
-// constants.
-std::string QueueScript();
+// The script, in Lua, that applies one request to a queue: the transitions of
+// docs/shared-queue.md. The head of the script documents its keys, arguments
+// and reply.
+extern const char kQueueScript[];
 
 // The script that returns items of a queue, and their numbers, and changes
 // nothing. Its head documents its arguments and reply.

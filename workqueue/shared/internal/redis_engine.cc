@@ -283,10 +283,9 @@ absl::StatusOr<std::string> RunOf(RedisConnection* connection,
 // changes nothing writes, too: the server lets a connection wait only for its
 // own writes, and what is there already may be the write of another connection.
 std::string RequestScript(const RedisOptions& options) {
-  std::string script = QueueScript();
-  if (options.acknowledging_replicas == 0) return script;
+  if (options.acknowledging_replicas == 0) return kQueueScript;
   // A write that frees memory comes first, because it is never refused.
-  return absl::StrCat("local function request()", script, R"lua(end
+  return absl::StrCat("local function request()", kQueueScript, R"lua(end
 local reply = request()
 if type(reply) == 'table' and not reply.err then
   redis.call('HDEL', KEYS[1], '')
