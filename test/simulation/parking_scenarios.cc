@@ -110,7 +110,8 @@ class ParkingLife {
     int putting_back = 0;     // such calls
     // Waits for its retry. An add lets it begin before that.
     bool waits = false;
-    bool added = false;  // since then
+    bool added = false;  // since the last begin, or then in progress
+    int adding = 0;      // calls
   };
 
   SharedQueue<Key>& AnyQueue() {
@@ -139,6 +140,7 @@ class ParkingLife {
       item.running = true;
       item.parked = -1;
       if (!item.added) item.waits = false;
+      item.added = item.adding > 0 || item.putting_back > 0;
       item.begun = NextEvent();
       Note("begin ", *lease, " at ", item.begun);
       if (OneIn(4)) simulation::Sleep(absl::Milliseconds(300));
@@ -173,7 +175,6 @@ class ParkingLife {
       Check(!at_limit || limits_.max_parked == 1, "an item is not parked");
       item.owed = (std::max)(item.owed, begin);
       item.waits = true;
-      item.added = item.putting_back > 0 || item.put_back > begin;
       return;
     }
     Check(at_limit, "an item is parked before the limit");
@@ -191,9 +192,11 @@ class ParkingLife {
     Item& item = items_[key];
     const int64_t begin = NextEvent();
     item.added = true;
+    ++item.adding;
     item.putting_back += limits_.unpark_on_add;
     const bool added = queue.Add(key);
     item.putting_back -= limits_.unpark_on_add;
+    --item.adding;
     Note("add ", key, " at ", begin);
     if (limits_.unpark_on_add) {
       item.put_back = NextEvent();
@@ -208,7 +211,9 @@ class ParkingLife {
     const Key key = AnyKey();
     const int64_t begin = NextEvent();
     for (const Key& it : {Key("a"), Key("b")}) {
-      if (all || it == key) ++items_[it].putting_back;
+      if (!all && it != key) continue;
+      ++items_[it].putting_back;
+      items_[it].added = true;
     }
     if (all) {
       queue.UnparkAll().IgnoreError();

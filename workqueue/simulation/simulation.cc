@@ -519,6 +519,10 @@ class Explorer {
       }
     }
     close(fds[0]);
+    // The same part of the same output, however it was read.
+    if (output != nullptr && output->size() > kMaxOutput) {
+      output->erase(0, output->size() - kMaxOutput);
+    }
     int status = 0;
     waitpid(child, &status, 0);
     if (output != nullptr && hangs) {
