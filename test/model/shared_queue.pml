@@ -79,7 +79,7 @@
 #ifndef STOPPERS  // calls of ShutDown(); at most 1
 #define STOPPERS 0
 #endif
-#ifndef MAX_WOKEN  // The loop wakes so many waiters at a time; each wakes the next.
+#ifndef MAX_WOKEN  // how many waiters of a process are woken at a time; each wakes the next
 #define MAX_WOKEN 9
 #endif
 #ifndef TIMEOUTS  // how often a thread of the first process waits too long

@@ -110,8 +110,8 @@ class ParkingLife {
     int putting_back = 0;     // such calls
     // Waits for its retry. An add lets it begin before that.
     bool waits = false;
-    bool added = false;  // since the last begin, or then in progress
-    int adding = 0;      // calls
+    bool added = false;  // An add has come since the last begin, or during it.
+    int adding = 0;      // adds in progress
   };
 
   SharedQueue<Key>& AnyQueue() {

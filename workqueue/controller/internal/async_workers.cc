@@ -291,7 +291,7 @@ void AsyncWorkers::Begin(const FlightPtr& flight) {
   const bool after_cancel_all = core_->abandoning().HasBeenNotified();
   const absl::Duration remaining = flight->Remaining();
   if (after_cancel_all || remaining <= absl::ZeroDuration()) {
-    // Or its term or its wait has ended already.
+    // CancelAll() came before, or its time, its term or its wait is over.
     flight->Cancel();
   } else if (remaining < absl::InfiniteDuration()) {
     // Without memory for a task, the function must observe its deadline.

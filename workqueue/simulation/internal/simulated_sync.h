@@ -68,7 +68,8 @@ void ForgetStores(const void* object);
 
 namespace workqueue::sync {
 
-// What an object holds until it is destroyed. Freed memory is overwritten.
+// An object holds this number until it is destroyed. The simulation overwrites
+// freed memory, so a destroyed object may hold any other number.
 inline constexpr uint32_t kAlive = 0x616c6976;
 
 class ABSL_LOCKABLE Mutex {
