@@ -326,7 +326,8 @@ class ProgramsTest(unittest.TestCase):
         path.chmod(0o755)
 
     def programs(self, **server_of):
-        with mock.patch.multiple(compare, ROOT=self.root, SERVERS=server_of):
+        with mock.patch.multiple(compare, ROOT=self.root, SERVERS=server_of,
+                                 output_of=lambda *_: "12ab34c\n"):
             return compare.Programs(self.root, [self.GROUP])
 
     def output(self, programs, subject, quick, **server_of):
@@ -457,6 +458,7 @@ class FakePrograms:
 
     def __init__(self, not_run=(), failing=()):
         self.not_run = list(not_run)
+        self.commit = "12ab34c"
         self._failing = failing
 
     def cases(self, subject):
@@ -509,6 +511,7 @@ class WriteTest(unittest.TestCase):
         self.assertTrue(text.startswith(
             self.KEPT + "\n<!-- processor: AMD EPYC -->\n\n## On AMD EPYC\n\n"
             "Measured on "))
+        self.assertIn(" at 12ab34c, built by ", text)
         self.assertIn(
             "\n" + self.OTHER + "\n<!-- processor: AMD EPYC, shared queue -->",
             text)
