@@ -57,8 +57,9 @@ class NodeHashSet {
  public:
   size_t size() const { return entries_.size(); }
 
-  Entry* Find(const T& item, size_t hash) const {
-    const auto it = entries_.find(Query{item, hash});
+  template <typename Key>
+  Entry* Find(const Key& item, size_t hash) const {
+    const auto it = entries_.find(Query<Key>{item, hash});
     return it == entries_.end() ? nullptr : it->get();
   }
 
@@ -66,7 +67,8 @@ class NodeHashSet {
     Entry* entry;
     bool found;
   };
-  Position FindPosition(const T& item, size_t hash) const {
+  template <typename Key>
+  Position FindPosition(const Key& item, size_t hash) const {
     Entry* const entry = Find(item, hash);
     return {entry, entry != nullptr};
   }
@@ -130,8 +132,9 @@ class NodeHashSet {
   }
 
  private:
+  template <typename Key>
   struct Query {
-    const T& item;
+    const Key& item;
     size_t hash;
   };
   struct Same {
@@ -142,7 +145,10 @@ class NodeHashSet {
     size_t operator()(const std::unique_ptr<Entry>& e) const {
       return Mix(e->hash_);
     }
-    size_t operator()(const Query& q) const { return Mix(q.hash); }
+    template <typename Key>
+    size_t operator()(const Query<Key>& q) const {
+      return Mix(q.hash);
+    }
     size_t operator()(const Same& s) const { return Mix(s.entry->hash_); }
   };
   struct EqOf {
@@ -151,7 +157,9 @@ class NodeHashSet {
                     const std::unique_ptr<Entry>& b) const {
       return a == b;
     }
-    bool operator()(const std::unique_ptr<Entry>& e, const Query& q) const {
+    template <typename Key>
+    bool operator()(const std::unique_ptr<Entry>& e,
+                    const Query<Key>& q) const {
       return Eq()(e->item(), q.item);
     }
     bool operator()(const std::unique_ptr<Entry>& e, const Same& s) const {
