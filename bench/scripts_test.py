@@ -29,6 +29,10 @@ class RefusalTest(unittest.TestCase):
                 f"ROUNDS is {rounds}; it must be a whole number, at least 1",
                 "bench/compile_time", rounds)
 
+    def test_partitions(self):
+        self.assert_refuses("--rounds is 0; it must be at least 1",
+                            "bench/partitions", "--rounds", "0")
+
     def test_plain(self):
         for rounds in ("1", "-3"):
             self.assert_refuses(

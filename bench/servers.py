@@ -3,15 +3,18 @@
 A server is a context: it starts with a new database in a folder of its own, and
 is gone when the context ends, however that ends. If this process is killed, the
 server dies with it. Nothing reaches the server but through a socket in that
-folder.
+folder, and the nodes of a cluster through the loopback interface.
 """
 
 import abc
+import contextlib
 import glob
 import os
 import pathlib
 import pwd
+import random
 import shutil
+import socket
 import sqlite3
 import subprocess
 import tempfile
@@ -138,6 +141,56 @@ class Redis(Server):
         # The server makes the socket last. Its database is empty, so there is
         # nothing that it has to load.
         return os.path.exists(self.address)
+
+
+class RedisNode(Redis):
+    """A node of a cluster. The address is HOST:PORT."""
+
+    def _start(self, folder):
+        port = self._free_port()
+        # The last of several ports counts.
+        self.SETTINGS += (f"port {port}", "bind 127.0.0.1", "cluster-enabled yes")
+        super()._start(folder)
+        self.address = f"127.0.0.1:{port}"
+
+    @staticmethod
+    def _free_port():
+        """Returns a port that is free, as is the one 10000 above, where the nodes
+        talk."""
+        while True:
+            port = random.randrange(20000, 30000)
+            with socket.socket() as one, socket.socket() as other:
+                try:
+                    one.bind(("127.0.0.1", port))
+                    other.bind(("127.0.0.1", port + 10000))
+                    return port
+                except OSError:
+                    pass
+
+
+class RedisCluster:
+    """So many nodes of a cluster, as a context. The address names them all."""
+
+    def __init__(self, nodes):
+        self._nodes = [RedisNode() for _ in range(nodes)]
+
+    def __enter__(self):
+        client = shutil.which("valkey-cli") or shutil.which("redis-cli")
+        if not client:
+            raise Missing("program missing: valkey-cli, redis-cli")
+        with contextlib.ExitStack() as stack:
+            for node in self._nodes:
+                stack.enter_context(node)
+            addresses = [node.address for node in self._nodes]
+            subprocess.run([client, "--cluster", "create", *addresses,
+                            "--cluster-yes"],
+                           check=True, stdout=subprocess.DEVNULL)
+            self.address = ",".join(addresses)
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *_):
+        self._stack.close()
 
 
 class Postgres(Server):

@@ -3,16 +3,18 @@
 //
 // The cases of a queue that several processes share, run on `SharedQueue`:
 //
-//     shared_cases SUBJECT CASE --server ADDRESS [--items N]
+//     shared_cases SUBJECT CASE --server ADDRESS [--items N] [--partitions N]
+//                                                [--producers N]
 //     shared_cases --list
 //
 // ADDRESS is the path of the socket of a Redis server that nothing else uses,
-// for the subject `shared-queue`. For `shared-queue-sqlite` and
-// `shared-queue-postgres` it names a file or a database in the same way, and
-// two cases are left out. `bench/compare` starts the servers.
+// or names a cluster, for the subject `shared-queue`. For `shared-queue-sqlite`
+// and `shared-queue-postgres` it names a file or a database in the same way,
+// and two cases are left out. `bench/compare` and `bench/partitions` start the
+// servers.
 //
-//   shared_cycle_W   -- 8 threads add items, W workers process them, with
-//                       AcquireNext
+//   shared_cycle_W   -- 8 producers, which are threads, add items, W workers
+//                       process them, with AcquireNext
 //   shared_controller_8, shared_controller_async_8
 //                    -- the same, with a controller's 8 workers or
 //                       reconciliations in flight
@@ -72,7 +74,6 @@ namespace {
 
 using Queue = SharedQueue<std::string>;
 
-constexpr int kProducers = 8;
 constexpr int64_t kMaxOutstanding = 1000;
 constexpr absl::Duration kWarmUp = absl::Milliseconds(500);
 constexpr absl::Duration kCycle = absl::Seconds(3);
@@ -89,12 +90,16 @@ int64_t IndexOf(absl::string_view key) {
   return i;
 }
 
+int num_partitions = 1;  // of each queue
+int num_producers = 8;
+
 // Opens the queue as one more client.
 std::unique_ptr<Queue> Open(const std::string& server,
                             const std::string& name) {
   SharedQueueOptions<std::string> options;
   options.name = name;
   options.redis.address = server;
+  options.partitions = num_partitions;
   options.require_durable_server = true;
   absl::StatusOr<std::unique_ptr<Queue>> queue =
       Queue::Create(std::move(options));
@@ -201,7 +206,7 @@ Cycled Cycle(const std::string& server, const std::string& name,
                                        progress.Process(IndexOf(key));
                                      }));
   const SteadyTime start = SteadyNow();
-  InThreads(kProducers, [&] {
+  InThreads(num_producers, [&] {
     while (absl::FromChrono(SteadyNow() - start) < adding) {
       Require(producer->Add(Key(progress.Next())), "Add failed");
     }
@@ -432,11 +437,16 @@ int Main(const std::vector<absl::string_view>& args) {
   for (size_t i = 2; valid && i < args.size(); i += 2) {
     if (args[i] == "--server") {
       server = std::string(args[i + 1]);
+    } else if (args[i] == "--partitions") {
+      valid = absl::SimpleAtoi(args[i + 1], &num_partitions);
+    } else if (args[i] == "--producers") {
+      valid = absl::SimpleAtoi(args[i + 1], &num_producers);
     } else {
       valid = args[i] == "--items" && absl::SimpleAtoi(args[i + 1], &items);
     }
   }
-  valid = valid && !server.empty() && items >= 1;
+  valid = valid && !server.empty() && items >= 1 && num_partitions >= 1 &&
+          num_producers >= 1;
   for (const Case& c : kCases) {
     if (!valid || c.name != args[1]) continue;
     Prepare(server);
@@ -445,7 +455,7 @@ int Main(const std::vector<absl::string_view>& args) {
   }
   absl::FPrintF(stderr,
                 "usage: shared_cases SUBJECT CASE --server ADDRESS [--items N] "
-                "| --list\n");
+                "[--partitions N] [--producers N] | --list\n");
   return 2;
 }
 
