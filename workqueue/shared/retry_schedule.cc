@@ -3,7 +3,6 @@
 
 #include "workqueue/shared/retry_schedule.h"
 
-#include <algorithm>
 #include <cstddef>
 
 #include "absl/status/status.h"
@@ -48,16 +47,6 @@ absl::StatusOr<RetrySchedule> FastSlowRetrySchedule(absl::Duration fast,
   RetrySchedule schedule(static_cast<size_t>(max_fast_attempts), fast);
   schedule.push_back(slow);
   return schedule;
-}
-
-RetrySchedule MaxOfRetrySchedules(RetrySchedule a, RetrySchedule b) {
-  if (a.empty()) return b;
-  if (b.empty()) return a;
-  const size_t size = std::max(a.size(), b.size());
-  a.resize(size, a.back());
-  b.resize(size, b.back());
-  for (size_t i = 0; i < size; ++i) a[i] = std::max(a[i], b[i]);
-  return a;
 }
 
 RetrySchedule DefaultRetrySchedule() {

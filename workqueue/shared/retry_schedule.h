@@ -34,9 +34,6 @@ absl::StatusOr<RetrySchedule> FastSlowRetrySchedule(absl::Duration fast,
                                                     absl::Duration slow,
                                                     int max_fast_attempts);
 
-// The longer of the delays of two schedules.
-RetrySchedule MaxOfRetrySchedules(RetrySchedule a, RetrySchedule b);
-
 // The delays of the default controller rate limiter: 5 ms, doubled up to
 // 1000 s.
 RetrySchedule DefaultRetrySchedule();
