@@ -39,7 +39,7 @@ namespace workqueue {
 class KillRun {
  public:
   struct Flags {
-    int kills = 100;
+    int kills = 30;
     uint32_t seed = std::random_device()();
   };
   // Those of this program.

@@ -63,7 +63,7 @@ constexpr char kQueue[] = "killed";
 struct Flags {
   // How long to kill. There are at least `kills` in any case.
   absl::Duration duration = absl::Seconds(12);
-  int kills = 100;
+  int kills = 30;
 
   // The seed of all random choices.
   uint32_t seed = std::random_device()();
