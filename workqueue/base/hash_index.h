@@ -135,7 +135,8 @@ class HashIndex {
   }
 
   // Adds `id`. Throws nothing.
-  void Insert(InsertPosition room, uint32_t hash, SlabId id) {
+  ABSL_ATTRIBUTE_ALWAYS_INLINE void Insert(InsertPosition room, uint32_t hash,
+                                           SlabId id) {
     for (Slot* slot = room.empty; slot != room.slot; --slot) *slot = slot[-1];
     *room.slot = {hash, id};
     ++segments_[room.segment].size;
