@@ -99,7 +99,7 @@ TEST_F(MemoryElectionTest, AStopAfterALostTermGivesTheLeaseUp) {
       a->Stop();
     });
     clock_.Step(kTick);
-    // Now and then the listener hears of the last two changes at once.
+    // The listener hears of two changes, and perhaps more often.
     if (changes_before < 3) {
       EXPECT_TRUE(absl::IsCancelled(a->Healthy())) << "The listener stops it.";
     }
