@@ -34,8 +34,9 @@ _COPTS = select({
 def cc_binary(name, **kwargs):
     _cc_binary(name = name, copts = _COPTS, **kwargs)
 
-def _in_one(name, headers, srcs, testonly):
-    """Adds a source that includes `headers` and `srcs`, and returns lists of it and of the target with `srcs`."""
+def _in_one(name, instances, srcs, testonly):
+    """Adds a source that includes the header of `instances` and `srcs`. Returns lists of it and of what it needs."""
+    headers = [instances[2:].replace(":", "/") + ".h"] if instances else []
     _cc_library(name = name + "_srcs", testonly = testonly, textual_hdrs = srcs)
     package = native.package_name() + "/"
     native.genrule(
@@ -44,9 +45,9 @@ def _in_one(name, headers, srcs, testonly):
         outs = [name + "_in_one.cc"],
         cmd = "printf '#include \"%s\"\\n' >$@ " + " ".join(headers + [package + src for src in srcs]),
     )
-    return [name + "_in_one.cc"], [":%s_srcs" % name]
+    return [name + "_in_one.cc"], [":%s_srcs" % name] + ([instances] if instances else [])
 
-def cc_library(name, srcs = [], deps = [], in_one = False, testonly = None, **kwargs):
+def cc_library(name, srcs = [], deps = [], in_one = False, instances = None, testonly = None, **kwargs):
     """Adds a library.
 
     Args:
@@ -54,11 +55,12 @@ def cc_library(name, srcs = [], deps = [], in_one = False, testonly = None, **kw
       srcs: source files
       deps: as in Bazel's cc_library
       in_one: whether to compile the sources as one, as cc_test does
+      instances: as in cc_test, if `in_one`
       testonly: as in Bazel's cc_library
       **kwargs: as in Bazel's cc_library
     """
     if in_one:
-        srcs, more_deps = _in_one(name, [], srcs, testonly)
+        srcs, more_deps = _in_one(name, instances, srcs, testonly)
         deps = deps + more_deps
     _cc_library(name = name, srcs = srcs, deps = deps, testonly = testonly, copts = _COPTS, **kwargs)
 
@@ -112,9 +114,8 @@ def cc_test(name, srcs = None, size = "small", deps = [], instances = None, **kw
     """
     srcs = srcs or [name + ".cc"]
     if len(srcs) > 1 or instances:
-        headers = [instances[2:].replace(":", "/") + ".h"] if instances else []
-        srcs, more_deps = _in_one(name, headers, srcs, True)
-        deps = deps + more_deps + ([instances] if instances else [])
+        srcs, more_deps = _in_one(name, instances, srcs, True)
+        deps = deps + more_deps
     _cc_test(
         name = name,
         size = size,

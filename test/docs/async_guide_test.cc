@@ -25,6 +25,7 @@
 #include "workqueue/rate_limiting_queue.h"
 #include "workqueue/thread_pool.h"
 
+namespace async_guide_test {
 namespace {
 
 using Controller = workqueue::Controller<std::string>;
@@ -181,3 +182,4 @@ TEST(AsyncGuideTest, AcquireAsync) {
 }
 
 }  // namespace
+}  // namespace async_guide_test

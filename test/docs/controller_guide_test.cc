@@ -36,6 +36,8 @@
 #include "workqueue/rate_limiting_queue.h"
 #include "workqueue/retry_after.h"
 
+namespace controller_guide_test {
+
 using Controller = workqueue::Controller<std::string>;
 
 absl::Status Deploy(const std::string& key);  // your work
@@ -578,3 +580,5 @@ absl::Status Deploy(const std::string& key) {
 }
 
 void AwaitSignal() {}
+
+}  // namespace controller_guide_test

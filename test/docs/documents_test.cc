@@ -17,6 +17,7 @@
 #include "gtest/gtest.h"
 #include "test/docs/read_file.h"
 
+namespace documents_test {
 namespace {
 
 std::vector<std::string> CodeIn(absl::string_view document) {
@@ -126,3 +127,4 @@ TEST(DocumentsHelpersTest, FindsAnchors) {
 }
 
 }  // namespace
+}  // namespace documents_test

@@ -50,6 +50,7 @@
 #include "workqueue/timer/waiting_loop.h"
 #include "workqueue/timer/waiting_set_options.h"
 
+namespace guide_test {
 namespace {
 
 using Strings = std::vector<std::string>;
@@ -620,3 +621,4 @@ TEST_F(GuideTest, FakeClock) {
 }
 
 }  // namespace
+}  // namespace guide_test

@@ -17,6 +17,7 @@
 #include "workqueue/controller/informer_source.h"
 #include "workqueue/testing/fake_object_server.h"
 
+namespace informer_guide_test {
 namespace {
 
 struct Pod {
@@ -72,3 +73,4 @@ TEST(InformerGuideTest, AnInformerFeedsAController) {
 }
 
 }  // namespace
+}  // namespace informer_guide_test

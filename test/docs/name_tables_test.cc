@@ -21,6 +21,7 @@
 #include "gtest/gtest.h"
 #include "test/docs/read_file.h"
 
+namespace name_tables_test {
 namespace {
 
 using Names = std::vector<std::string>;
@@ -188,3 +189,4 @@ TEST(NameTablesHelpersTest, DropsComments) {
 }
 
 }  // namespace
+}  // namespace name_tables_test

@@ -24,6 +24,7 @@
 #include "workqueue/tracing/trace_scope.h"
 #include "workqueue/tracing/tracing_queue.h"
 
+namespace tracing_guide_test {
 namespace {
 
 std::vector<std::string>& Reports() {
@@ -131,3 +132,4 @@ TEST(TracingGuideTest, WorksWithoutAController) {
 }
 
 }  // namespace
+}  // namespace tracing_guide_test

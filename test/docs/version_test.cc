@@ -12,6 +12,7 @@
 #include "gtest/gtest.h"
 #include "test/docs/read_file.h"
 
+namespace version_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -55,3 +56,4 @@ TEST(VersionTest, AsOneNumber) {
 }
 
 }  // namespace
+}  // namespace version_test

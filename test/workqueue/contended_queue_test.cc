@@ -257,24 +257,19 @@ TEST(NoRingTest, WithAnOrdering) {
   EXPECT_FALSE(queue.OpenRing());
 }
 
+using internal::CanPush;
+
 struct MayThrowWhenCompared {
   bool operator()(int a, int b) const { return a == b; }
 };
-
-TEST(NoRingTest, WithAnEqualityThatMayThrow) {
-  ContendedQueue<int, std::hash<int>, MayThrowWhenCompared> queue;
-  EXPECT_FALSE(queue.OpenRing());
-  EXPECT_TRUE(queue.Add(1));
-  EXPECT_EQ(queue.Get(), 1);
-}
 
 struct ThrowsNothing {
   bool operator()(int a, int b) const noexcept { return a == b; }
 };
 
-TEST(NoRingTest, ButWithAnEqualityThatThrowsNothing) {
-  ContendedQueue<int, std::hash<int>, ThrowsNothing> queue;
-  EXPECT_TRUE(queue.OpenRing());
+TEST(NoRingTest, WithAnEqualityThatMayThrow) {
+  EXPECT_FALSE((CanPush<int, MayThrowWhenCompared>()));
+  EXPECT_TRUE((CanPush<int, ThrowsNothing>()));
 }
 
 struct MayThrowWhenMoved {
@@ -283,16 +278,9 @@ struct MayThrowWhenMoved {
   bool operator==(const MayThrowWhenMoved&) const noexcept { return true; }
 };
 
-struct SameHash {
-  size_t operator()(const MayThrowWhenMoved&) const { return 1; }
-};
-
 TEST(NoRingTest, WithItemsWhoseMoveMayThrow) {
-  ContendedQueue<MayThrowWhenMoved, SameHash, std::equal_to<MayThrowWhenMoved>>
-      queue;
-  EXPECT_FALSE(queue.OpenRing());
-  EXPECT_TRUE(queue.Add(MayThrowWhenMoved()));
-  EXPECT_EQ(queue.Len(), 1u);
+  EXPECT_FALSE(
+      (CanPush<MayThrowWhenMoved, std::equal_to<MayThrowWhenMoved>>()));
 }
 
 template <size_t kBytes>
@@ -301,20 +289,13 @@ struct OfSize {
   char bytes[kBytes];
 };
 
-struct HashOfSize {
-  template <size_t kBytes>
-  size_t operator()(const OfSize<kBytes>&) const {
-    return 1;
-  }
+struct SameHash {
+  size_t operator()(const OfSize<257>&) const { return 1; }
 };
 
-template <size_t kBytes>
-using QueueOfSize =
-    ContendedQueue<OfSize<kBytes>, HashOfSize, std::equal_to<OfSize<kBytes>>>;
-
 TEST(NoRingTest, WithLargeItemsWhichWouldKeepMemory) {
-  EXPECT_TRUE(QueueOfSize<256>().OpenRing());
-  QueueOfSize<257> queue;
+  EXPECT_TRUE((CanPush<OfSize<256>, std::equal_to<OfSize<256>>>()));
+  ContendedQueue<OfSize<257>, SameHash, std::equal_to<OfSize<257>>> queue;
   EXPECT_FALSE(queue.OpenRing());
   EXPECT_TRUE(queue.Add({}));
   EXPECT_EQ(queue.Len(), 1u);
