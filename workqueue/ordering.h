@@ -62,6 +62,8 @@ class QueuedItem : public internal::IntrusiveLink<QueuedItem<T>> {
   QueuedItem(QueuedItem&&) = default;
   ~QueuedItem() = default;
 
+  void set_item(const T& item) { item_ = item; }
+  void set_item(T&& item) { item_ = std::move(item); }
   void set_priority(int priority) { priority_ = priority; }
   void set_is_retry(bool is_retry) { is_retry_ = is_retry; }
 

@@ -83,10 +83,11 @@ struct QueueOptions {
 // A call that adds items, hands them out or ends their processing takes
 // constant time for each item, whatever the queue holds. It allocates nothing
 // in the steady state; copying a `T` may allocate, and `AddAll()` and
-// `AcquireUpTo()` of many items do. The hash table grows and shrinks in pieces,
-// so no call moves more than some thousand of its slots. The end of an item's
-// processing may move one other item, to free the memory of a peak, if moving a
-// `T` does not throw.
+// `AcquireUpTo()` of many items do. (A `std::string` of less than 64 bytes is
+// copied into the memory of one whose processing has ended.) The hash table
+// grows and shrinks in pieces, so no call moves more than some thousand of its
+// slots. The end of an item's processing may move one other item, to free the
+// memory of a peak, if moving a `T` does not throw.
 //
 // If threads contend for the lock of the queue, an `Add()` may leave its item
 // to the thread that holds the lock. It does so only in a queue without an

@@ -62,6 +62,12 @@ class Slab {
     free_.push_back(id);
   }
 
+  E* Move(SlabId from) {
+    E* const object = New(std::move(*objects_[from]));
+    Delete(from);
+    return object;
+  }
+
   size_t id_limit() const { return objects_.size(); }
   bool CompactionDue() const { return false; }
   template <typename F>

@@ -20,6 +20,7 @@
 #include "gtest/gtest.h"
 #include "test/base/counted_heap.h"
 #include "test/base/fragile_key.h"
+#include "workqueue/base/exceptions.h"
 #include "workqueue/base/segmented_array.h"
 
 namespace workqueue {
@@ -413,6 +414,93 @@ TEST(SlabMoveTest, NothingMovesWithoutMemory) {
     EXPECT_EQ(slab[id], static_cast<int>(id));
   }
 }
+
+// -----------------------------------------------------------------------------
+// Objects that are kept
+// -----------------------------------------------------------------------------
+
+// Keeps its memory if its value is less than 100.
+class Keeper {
+ public:
+  explicit Keeper(int value) : value_(value) { ++made; }
+  Keeper(Keeper&& other) noexcept : value_(other.value_) { ++made; }
+  ~Keeper() { ++destroyed; }
+
+  bool KeepForReuse() const { return value_ < 100; }
+  void Reuse(int value) {
+    if (value < 0) ThrowBadAlloc();
+    value_ = value;
+    ++reused;
+  }
+
+  int value() const { return value_; }
+
+  static inline int made, destroyed, reused;
+
+ private:
+  int value_;
+};
+
+class SlabReuseTest : public testing::Test {
+ protected:
+  SlabReuseTest() { Keeper::made = Keeper::destroyed = Keeper::reused = 0; }
+  ~SlabReuseTest() override {
+    slab_.Clear();
+    EXPECT_EQ(Keeper::made, Keeper::destroyed);
+  }
+
+  Slab<Keeper> slab_;
+};
+
+TEST_F(SlabReuseTest, ANewObjectReusesTheOneThatWasInItsPlace) {
+  const SlabId id = New(slab_, 1);
+  slab_.Delete(id);
+  EXPECT_EQ(slab_.Find(id), nullptr);
+  EXPECT_EQ(Keeper::destroyed, 0);
+  EXPECT_EQ(New(slab_, 2), id);
+  EXPECT_EQ(slab_[id].value(), 2);
+  EXPECT_EQ(Keeper::made, 1);
+  EXPECT_EQ(Keeper::reused, 1);
+}
+
+TEST_F(SlabReuseTest, AnObjectThatNeedNotBeKeptIsDestroyed) {
+  slab_.Delete(New(slab_, 100));
+  EXPECT_EQ(Keeper::destroyed, 1);
+  New(slab_, 1);
+  EXPECT_EQ(Keeper::reused, 0);
+}
+
+TEST_F(SlabReuseTest, AMoveDestroysTheObjectsInBothPlaces) {
+  const SlabId first = New(slab_, 1);
+  const SlabId second = New(slab_, 2);
+  slab_.Delete(first);
+  EXPECT_EQ(slab_.NextId(), first);
+  EXPECT_EQ(slab_.Move(second)->value(), 2);
+  EXPECT_EQ(slab_[first].value(), 2);
+  EXPECT_EQ(slab_.size(), 1u);
+  EXPECT_EQ(Keeper::destroyed, 2);  // An object that was moved is not kept.
+  EXPECT_EQ(Keeper::reused, 0);
+}
+
+TEST_F(SlabReuseTest, KeptObjectsAreDestroyedWithTheirStorage) {
+  constexpr int kPeak = 100000;
+  for (SlabId id = 0; id < kPeak; ++id) EXPECT_EQ(New(slab_, 1), id);
+  for (SlabId id = kPeak - 1; id > 0; --id) slab_.Delete(id);
+  EXPECT_GT(Keeper::destroyed, kPeak - 6 * 64);
+}
+
+#ifdef ABSL_HAVE_EXCEPTIONS
+
+TEST_F(SlabReuseTest, AReuseThatThrowsChangesNothing) {
+  const SlabId id = New(slab_, 1);
+  slab_.Delete(id);
+  EXPECT_THROW(slab_.New(-1), std::bad_alloc);
+  EXPECT_EQ(slab_.size(), 0u);
+  EXPECT_EQ(New(slab_, 2), id);
+  EXPECT_EQ(Keeper::made, 1);
+}
+
+#endif  // ABSL_HAVE_EXCEPTIONS
 
 TEST(SlabTest, AThrowingConstructorChangesNothing) {
   Slab<FragileKey> slab;

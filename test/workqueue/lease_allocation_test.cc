@@ -5,6 +5,7 @@
 // state. This program replaces `operator new` by one that counts allocations.
 
 #include <cstdint>
+#include <string>
 #include <utility>
 
 #include "absl/time/time.h"
@@ -13,6 +14,7 @@
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/interfaces.h"
+#include "workqueue/priority_queue.h"
 #include "workqueue/queue.h"
 #include "workqueue/rate_limiting_queue.h"
 
@@ -72,6 +74,30 @@ TEST(LeaseAllocationTest, NoneInARateLimitingQueue) {
   RateLimitingQueue<int> queue(std::move(options));
   clock.Step(absl::ZeroDuration());
   ExpectNoAllocations(queue);
+}
+
+template <typename Q>
+class KeyAllocationTest : public testing::Test {};
+using QueuesOfKeys =
+    testing::Types<Queue<std::string>, PriorityQueue<std::string>>;
+TYPED_TEST_SUITE(KeyAllocationTest, QueuesOfKeys);
+
+TYPED_TEST(KeyAllocationTest, AShortKeyUsesTheMemoryOfTheOneBefore) {
+  TypeParam queue;
+  const auto allocations_of = [&queue](const std::string& key) {
+    const int64_t before = CountedHeap::allocations;
+    queue.Add(key);
+    queue.Acquire()->Done();
+    return CountedHeap::allocations - before;
+  };
+  const std::string keys[] = {std::string(63, 'a'), std::string(40, 'b'),
+                              std::string(63, 'c'), "d"};
+  allocations_of(keys[0]);
+  for (const std::string& key : keys) EXPECT_EQ(allocations_of(key), 0) << key;
+  // The bytes of a long key are freed.
+  const std::string long_key(64, 'e');
+  EXPECT_EQ(allocations_of(long_key), 1);
+  EXPECT_EQ(allocations_of(long_key), 1);
 }
 
 }  // namespace

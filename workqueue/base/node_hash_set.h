@@ -226,11 +226,10 @@ class NodeHashSet {
   // Moves the entry of `from` to a smaller id.
   Entry* Move(SlabId from) {
     const SlabId to = entries_.NextId();
-    Entry* const moved = entries_.New(std::move(entries_[from]));
+    Entry* const moved = entries_.Move(from);
     moved->id_ = to;
     ids_.Replace(
         ids_.Find(moved->hash_, [from](SlabId id) { return id == from; }), to);
-    entries_.Delete(from);
     return moved;
   }
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <limits>
 #include <new>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -46,11 +47,19 @@ inline constexpr SlabId kNoSlabId = (std::numeric_limits<SlabId>::max)();
 //     slab.Delete(id);
 //     const bool compacted = slab.CompactIfDue([&](SlabId from) {
 //       const SlabId to = slab.NextId();
-//       slab.New(std::move(slab[from]));
+//       slab.Move(from);
 //       ...  // replace `from` by `to` everywhere
-//       slab.Delete(from);
 //     });
 //     if (compacted) ...  // free memory for ids from slab.id_limit() on
+//
+// An object can keep memory for the next one in its place, if `E` has the two
+// functions of this example. If `Delete()` gets true from `KeepForReuse()`, it
+// does not destroy the object. `New()` then calls `Reuse()` with its arguments
+// in the place of a constructor. `Reuse()` may throw if it leaves the object as
+// it was.
+//
+//     bool KeepForReuse() const { return name_.capacity() <= 64; }
+//     void Reuse(const std::string& name) { name_ = name; }
 //
 // `Clear()` and `ForEach()` take time proportional to the number of chunks.
 // Every other operation takes amortized constant time: at most one of 64 visits
@@ -89,12 +98,22 @@ class Slab {
   template <typename... Args>
   E* New(Args&&... args) {
     if (ABSL_PREDICT_FALSE(!HasRoom())) NextChunk();
-    Chunk* const chunk = current_;
-    E* const object = ::new (chunk->storage[absl::countr_zero(chunk->free)])
-        E(std::forward<Args>(args)...);
-    chunk->free &= chunk->free - 1;  // The first free place is taken.
-    ++size_;
-    ++made_;
+    E* const object = current_->Make(absl::countr_zero(current_->free),
+                                     std::forward<Args>(args)...);
+    TakePlace();
+    return object;
+  }
+
+  // Moves the object of `from`, which must exist, to the id that `NextId()` has
+  // returned before, and returns it.
+  E* Move(SlabId from) {
+    const int index = absl::countr_zero(current_->free);
+    current_->DestroyKept(index);
+    E& source = (*this)[from];
+    E* const object = ::new (current_->storage[index]) E(std::move(source));
+    TakePlace();
+    source.~E();
+    FreePlace(from);
     return object;
   }
 
@@ -115,15 +134,8 @@ class Slab {
 
   // Destroys the object of `id`, which must exist. Throws nothing.
   void Delete(SlabId id) {
-    Chunk* const chunk = chunks_[id / kChunkSize];
-    chunk->Object(IndexOf(id))->~E();
-    if (ABSL_PREDICT_FALSE(chunk->free == 0)) ChunkHasRoom(chunk);
-    chunk->free |= uint64_t{1} << IndexOf(id);
-    --size_;
-    --until_compaction_;
-    if (chunk->free == kAllFree && num_chunks_ > kSpareChunks) {
-      ChunkIsEmpty(chunk);
-    }
+    chunks_[id / kChunkSize]->Remove(IndexOf(id));
+    FreePlace(id);
   }
 
   // Returns whether the next `CompactIfDue()` does something.
@@ -150,7 +162,6 @@ class Slab {
 
   // Destroys all objects, and frees the memory.
   void Clear() {
-    ForEach([](E* object) { object->~E(); });
     for (size_t number = 0; number < num_chunks_; ++number) {
       delete chunks_[number];
     }
@@ -190,7 +201,52 @@ class Slab {
   static constexpr size_t kSpareChunks = 4;
   static constexpr int64_t kDeletionsPerMove = 32;
 
+  template <typename T, typename = void>
+  struct HasReuse : std::false_type {};
+  template <typename T>
+  struct HasReuse<T, std::void_t<decltype(std::declval<T&>().KeepForReuse())>>
+      : std::true_type {};
+
   struct Chunk {
+    ~Chunk() {
+      for (uint64_t left = used() | kept; left != 0; left &= left - 1) {
+        Object(absl::countr_zero(left))->~E();
+      }
+    }
+
+    // Makes an object in a free place.
+    template <typename... Args>
+    E* Make(int index, Args&&... args) {
+      if constexpr (HasReuse<E>::value) {
+        if (IsKept(index)) {
+          Object(index)->Reuse(std::forward<Args>(args)...);
+          kept -= uint64_t{1} << index;
+          return Object(index);
+        }
+      }
+      return ::new (storage[index]) E(std::forward<Args>(args)...);
+    }
+
+    // Destroys an object or keeps it. The place is not free yet.
+    void Remove(int index) {
+      if constexpr (HasReuse<E>::value) {
+        if (Object(index)->KeepForReuse()) {
+          kept |= uint64_t{1} << index;
+          return;
+        }
+      }
+      Object(index)->~E();
+    }
+
+    // Destroys the object in a free place, if there is one.
+    void DestroyKept(int index) {
+      if (!IsKept(index)) return;
+      kept -= uint64_t{1} << index;
+      Object(index)->~E();
+    }
+
+    bool IsKept(int index) const { return (kept >> index) % 2 != 0; }
+
     E* Object(int index) { return reinterpret_cast<E*>(storage[index]); }
 
     // A bit for each object.
@@ -199,6 +255,7 @@ class Slab {
     size_t number() const { return first_id / kChunkSize; }
 
     uint64_t free = kAllFree;  // a bit for each place
+    uint64_t kept = 0;         // a bit for each free place with an object
     SlabId first_id = 0;       // unless the chunk is spare
     Chunk* next_spare = nullptr;
     alignas(E) char storage[kChunkSize][sizeof(E)];
@@ -212,6 +269,25 @@ class Slab {
   static int IndexOf(SlabId id) { return static_cast<int>(id % kChunkSize); }
 
   bool HasRoom() const { return current_ != nullptr && current_->free != 0; }
+
+  // Takes the first free place of current_, where an object has been made.
+  void TakePlace() {
+    current_->free &= current_->free - 1;
+    ++size_;
+    ++made_;
+  }
+
+  // Frees the place of `id`, whose object has been destroyed or is kept.
+  void FreePlace(SlabId id) {
+    Chunk* const chunk = chunks_[id / kChunkSize];
+    if (ABSL_PREDICT_FALSE(chunk->free == 0)) ChunkHasRoom(chunk);
+    chunk->free |= uint64_t{1} << IndexOf(id);
+    --size_;
+    --until_compaction_;
+    if (chunk->free == kAllFree && num_chunks_ > kSpareChunks) {
+      ChunkIsEmpty(chunk);
+    }
+  }
 
   // Adds `number` to with_room_.
   void AddWithRoom(size_t number) {

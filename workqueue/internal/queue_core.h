@@ -48,6 +48,20 @@ struct QueueEntry : QueuedItem<T>, HashSetNode {
 
   using QueuedItem<T>::set_priority;
 
+  // For `Slab`. Copying a key mostly takes the time to allocate its bytes, so
+  // the bytes of a short key stay for the next one.
+  template <typename U = T,
+            typename = std::enable_if_t<std::is_same_v<U, std::string>>>
+  bool KeepForReuse() const {
+    constexpr size_t kMaxKeptBytes = 64;
+    return this->item().capacity() < kMaxKeptBytes;
+  }
+  // The other members are as in a new entry, or are set before they are read.
+  template <typename U>
+  void Reuse(U&& item) {
+    this->set_item(std::forward<U>(item));
+  }
+
   // Whether the queue must keep the entry.
   bool InUse() const { return dirty || processing; }
 
