@@ -52,8 +52,8 @@ namespace workqueue::internal {
 // Erasing leaves no tombstone.
 //
 // The table takes 10 to 15 bytes for each id, or up to 27 bytes and 64 KB if
-// ids have been erased. If allocating throws, the table is unchanged. (An
-// Abseil hash table is left corrupted.)
+// ids have been erased. A small table takes up to 8 KB. If allocating throws,
+// the table is unchanged. (An Abseil hash table is left corrupted.)
 //
 // Not thread-safe.
 class HashIndex {
@@ -171,6 +171,7 @@ class HashIndex {
   static constexpr size_t kIdsPerSegment = 2048;
   static constexpr size_t kMinSize = 8;
   static constexpr size_t kMinOverflow = 32;
+  static constexpr size_t kMaxRoomySlots = 1024;
 
   struct Segment {
     absl::Span<const Slot> all() const {
@@ -247,9 +248,12 @@ class HashIndex {
                              size_t overflow = kMinOverflow) {
     Segment segment;
     segment.max_size = static_cast<uint32_t>(max_size);
-    // A small table stays half empty, which makes searches shorter.
+    // A table that fits into the nearest cache stays mostly empty. Then most
+    // ids are in their home slots, and the processor predicts that.
+    const size_t roomy = (std::min)(8 * max_size, kMaxRoomySlots);
     segment.capacity = static_cast<uint32_t>(
-        max_size <= kIdsPerSegment / 2 ? 2 * max_size : max_size / 3 * 4);
+        max_size <= kIdsPerSegment / 2 ? (std::max)(2 * max_size, roomy)
+                                       : max_size / 3 * 4);
     segment.overflow = static_cast<uint32_t>(overflow);
     segment.size = static_cast<uint32_t>(slots.size());
     segment.slots.reset(new Slot[segment.all().size()]);
