@@ -284,12 +284,11 @@ class PriorityQueue final
     const absl::Duration after = options.after.value_or(absl::ZeroDuration());
     Lock lock(this);
     if (this->ShuttingDown()) return internal::ShuttingDownError();
-    const internal::CompactTime now = this->TimeOfAdd();
     this->entries_.ForEachGuess(
         hashes, [&](size_t i, Entry* guess) ABSL_NO_THREAD_SAFETY_ANALYSIS {
           const absl::Duration delay = delays.empty() ? after : delays[i];
           if (options.reschedule && Move(items[i], hashes[i], delay)) return;
-          AddLocked(items[i], hashes[i], delay, options, guess, &now);
+          AddLocked(items[i], hashes[i], delay, options, guess);
         });
     return absl::OkStatus();
   }
@@ -299,17 +298,17 @@ class PriorityQueue final
     // Nothing may throw once the item has moved into its entry.
     this->order_.ReserveForAdd();
     AddLocked(std::move(pushed.item), pushed.hash, absl::ZeroDuration(),
-              internal::kAddAtOnce, /*guess=*/nullptr, &pushed.added,
-              /*pushed=*/true);
+              internal::kAddAtOnce, /*guess=*/nullptr, &pushed.added);
   }
 
-  // Adds `item`, a `const T&` or a `T&&`, whose hash is `hash`. The other
-  // parameters are those of `QueueCore::AddWithoutPriority()`.
+  // Adds `item`, a `const T&` or a `T&&`, whose hash is `hash`. `guess` is as
+  // in `NodeHashSet`. If another thread has pushed the addition, `pushed_at` is
+  // when, and otherwise null.
   template <typename U>
   void AddLocked(U&& item, size_t hash, absl::Duration delay,
                  const AddOptions& options, Entry* guess = nullptr,
-                 const internal::CompactTime* time = nullptr,
-                 bool pushed = false) ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
+                 const internal::CompactTime* pushed_at = nullptr)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
     const int priority = options.priority;
     const bool is_retry = options.retry || options.rate_limited;
     const bool at_once = delay <= absl::ZeroDuration();
@@ -319,7 +318,7 @@ class PriorityQueue final
     absl::Cleanup drop_if_unused =
         [this, entry]() ABSL_NO_THREAD_SAFETY_ANALYSIS { DropIfUnused(entry); };
     if (entry->dirty) {
-      AddAgain(entry, priority, is_retry, pushed);
+      AddAgain(entry, priority, is_retry, pushed_at != nullptr);
       return;
     }
     Place place = {priority, is_retry, entry->sequence};
@@ -332,7 +331,7 @@ class PriorityQueue final
       place.is_retry = is_retry && entry->is_retry();
     }
     if (at_once) {
-      MakeDirty(entry, place, time, pushed);
+      MakeDirty(entry, place, pushed_at);
       return;
     }
     absl::Time ready_at = this->clock_->TimeNow() + delay;
@@ -386,16 +385,18 @@ class PriorityQueue final
   // Makes `entry` an item that is ready at once. If this throws, nothing has
   // changed.
   void MakeDirty(Entry* entry, const Place& place,
-                 const internal::CompactTime* time = nullptr,
-                 bool pushed = false) ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
+                 const internal::CompactTime* pushed_at = nullptr)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
     if (this->order_.has_ordering()) {
       PushToOrdering(entry, place);
     } else {
       this->order_.ReserveForAdd();
-      this->RecordAddition(entry, pushed, [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-        this->RecordAdd(entry, place.priority,
-                        time != nullptr ? *time : this->TimeOfAdd());
-      });
+      this->RecordAddition(
+          entry, pushed_at != nullptr, [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+            this->RecordAdd(
+                entry, place.priority,
+                pushed_at != nullptr ? *pushed_at : this->TimeOfAdd());
+          });
     }
     // Nothing below throws.
     if (entry->waiting) StopWaiting(entry);

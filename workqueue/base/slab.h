@@ -132,7 +132,8 @@ class Slab {
                : nullptr;
   }
 
-  // Destroys the object of `id`, which must exist. Throws nothing.
+  // Destroys the object of `id`, which must exist, or keeps it as described
+  // above. Throws nothing.
   void Delete(SlabId id) {
     chunks_[id / kChunkSize]->Remove(IndexOf(id));
     FreePlace(id);
