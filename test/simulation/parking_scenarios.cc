@@ -90,7 +90,9 @@ class ParkingLife {
           left->queued + left->processing + left->waiting + left->parked == 0) {
         break;
       }
-      simulation::Sleep(absl::Milliseconds(100));
+      // An item that has failed often waits for minutes.
+      const bool waits = left.ok() && left->waiting > 0;
+      simulation::Sleep(waits ? absl::Minutes(1) : absl::Milliseconds(100));
     }
     for (const auto& [key, item] : items_) {
       Check(item.begun > item.owed, "an item is lost");

@@ -76,14 +76,7 @@ TEST(LeaseAllocationTest, NoneInARateLimitingQueue) {
   ExpectNoAllocations(queue);
 }
 
-template <typename Q>
-class KeyAllocationTest : public testing::Test {};
-using QueuesOfKeys =
-    testing::Types<Queue<std::string>, PriorityQueue<std::string>>;
-TYPED_TEST_SUITE(KeyAllocationTest, QueuesOfKeys);
-
-TYPED_TEST(KeyAllocationTest, AShortKeyUsesTheMemoryOfTheOneBefore) {
-  TypeParam queue;
+void ExpectShortKeysUseTheMemoryOfOthers(Interface<std::string>& queue) {
   const auto allocations_of = [&queue](const std::string& key) {
     const int64_t before = CountedHeap::allocations;
     queue.Add(key);
@@ -98,6 +91,20 @@ TYPED_TEST(KeyAllocationTest, AShortKeyUsesTheMemoryOfTheOneBefore) {
   const std::string long_key(64, 'e');
   EXPECT_EQ(allocations_of(long_key), 1);
   EXPECT_EQ(allocations_of(long_key), 1);
+}
+
+TEST(LeaseAllocationTest, NoneForAShortKeyInAQueue) {
+  Queue<std::string> queue;
+  ExpectShortKeysUseTheMemoryOfOthers(queue);
+}
+
+TEST(LeaseAllocationTest, NoneForAShortKeyInAPriorityQueue) {
+  FakeClock clock;
+  PriorityQueueOptions<std::string> options;
+  options.clock = &clock;
+  PriorityQueue<std::string> queue(std::move(options));
+  clock.Step(absl::ZeroDuration());  // The loop's thread has begun to wait.
+  ExpectShortKeysUseTheMemoryOfOthers(queue);
 }
 
 }  // namespace
