@@ -489,6 +489,12 @@ TEST_F(SlabReuseTest, KeptObjectsAreDestroyedWithTheirStorage) {
   EXPECT_GT(Keeper::destroyed, kPeak - 6 * 64);
 }
 
+TEST_F(SlabReuseTest, NothingIsKeptWhileThereAreManyChunks) {
+  for (SlabId id = 0; id < 1000; ++id) EXPECT_EQ(New(slab_, 1), id);
+  slab_.Delete(5);
+  EXPECT_EQ(Keeper::destroyed, 1);
+}
+
 #ifdef ABSL_HAVE_EXCEPTIONS
 
 TEST_F(SlabReuseTest, AReuseThatThrowsChangesNothing) {

@@ -53,8 +53,9 @@ inline constexpr SlabId kNoSlabId = (std::numeric_limits<SlabId>::max)();
 //     if (compacted) ...  // free memory for ids from slab.id_limit() on
 //
 // An object can keep memory for the next one in its place, if `E` has the two
-// functions of this example. If `Delete()` gets true from `KeepForReuse()`, it
-// does not destroy the object. `New()` then calls `Reuse()` with its arguments
+// functions of this example. While the slab has so few chunks that it frees
+// none, `Delete()` calls `KeepForReuse()`, and does not destroy the object if
+// that returns true. `New()` then calls `Reuse()` with its arguments
 // in the place of a constructor. `Reuse()` may throw if it leaves the object as
 // it was.
 //
@@ -135,7 +136,7 @@ class Slab {
   // Destroys the object of `id`, which must exist, or keeps it as described
   // above. Throws nothing.
   void Delete(SlabId id) {
-    chunks_[id / kChunkSize]->Remove(IndexOf(id));
+    chunks_[id / kChunkSize]->Remove(IndexOf(id), num_chunks_ <= kSpareChunks);
     FreePlace(id);
   }
 
@@ -228,10 +229,11 @@ class Slab {
       return ::new (storage[index]) E(std::forward<Args>(args)...);
     }
 
-    // Destroys an object or keeps it. The place is not free yet.
-    void Remove(int index) {
+    // Destroys an object or, if `may_keep`, keeps it if it wants to be kept.
+    // The place is not free yet.
+    void Remove(int index, [[maybe_unused]] bool may_keep) {
       if constexpr (HasReuse<E>::value) {
-        if (Object(index)->KeepForReuse()) {
+        if (may_keep && Object(index)->KeepForReuse()) {
           kept |= uint64_t{1} << index;
           return;
         }
