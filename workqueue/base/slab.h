@@ -55,11 +55,11 @@ inline constexpr SlabId kNoSlabId = (std::numeric_limits<SlabId>::max)();
 // An object can keep memory for the next one in its place, if `E` has the two
 // functions of this example. While the slab has so few chunks that it frees
 // none, `Delete()` calls `KeepForReuse()`, and does not destroy the object if
-// that returns true. `New()` then calls `Reuse()` with its arguments
-// in the place of a constructor. `Reuse()` may throw if it leaves the object as
-// it was.
+// that returns true. `New()` then calls `Reuse()` with its arguments in the
+// place of a constructor. `Reuse()` may throw if it leaves the object as it
+// was.
 //
-//     bool KeepForReuse() const { return name_.capacity() <= 64; }
+//     bool KeepForReuse() const { return name_.capacity() < 64; }
 //     void Reuse(const std::string& name) { name_ = name; }
 //
 // `Clear()` and `ForEach()` take time proportional to the number of chunks.
@@ -110,11 +110,12 @@ class Slab {
   E* Move(SlabId from) {
     const int index = absl::countr_zero(current_->free);
     current_->DestroyKept(index);
-    E& source = (*this)[from];
-    E* const object = ::new (current_->storage[index]) E(std::move(source));
+    Chunk* const chunk = chunks_[from / kChunkSize];
+    E* const source = chunk->Object(IndexOf(from));
+    E* const object = ::new (current_->storage[index]) E(std::move(*source));
     TakePlace();
-    source.~E();
-    FreePlace(from);
+    source->~E();
+    FreePlace(chunk, IndexOf(from));
     return object;
   }
 
@@ -136,8 +137,9 @@ class Slab {
   // Destroys the object of `id`, which must exist, or keeps it as described
   // above. Throws nothing.
   void Delete(SlabId id) {
-    chunks_[id / kChunkSize]->Remove(IndexOf(id), num_chunks_ <= kSpareChunks);
-    FreePlace(id);
+    Chunk* const chunk = chunks_[id / kChunkSize];
+    chunk->Remove(IndexOf(id), num_chunks_ <= kSpareChunks);
+    FreePlace(chunk, IndexOf(id));
   }
 
   // Returns whether the next `CompactIfDue()` does something.
@@ -280,11 +282,10 @@ class Slab {
     ++made_;
   }
 
-  // Frees the place of `id`, whose object has been destroyed or is kept.
-  void FreePlace(SlabId id) {
-    Chunk* const chunk = chunks_[id / kChunkSize];
+  // Frees a place whose object has been destroyed or is kept.
+  void FreePlace(Chunk* chunk, int index) {
     if (ABSL_PREDICT_FALSE(chunk->free == 0)) ChunkHasRoom(chunk);
-    chunk->free |= uint64_t{1} << IndexOf(id);
+    chunk->free |= uint64_t{1} << index;
     --size_;
     --until_compaction_;
     if (chunk->free == kAllFree && num_chunks_ > kSpareChunks) {
