@@ -297,13 +297,14 @@ Source<std::string> ControllerLife::TermSource() {
   source.term = [this] { return term_; };
   source.run = [this](SourceContext<Key>& context) {
     MutexLock lock(&mu_);
-    int64_t told = -1;
+    wakes_ = true;
     while (!context.stop.HasBeenNotified()) {
-      if (term_ == told) {
+      // The term does not say it: it may have changed, and changed back.
+      if (!wakes_) {
         term_changed_.Wait(&mu_);
         continue;
       }
-      told = term_;
+      wakes_ = false;
       mu_.Unlock();
       context.wake_workers();
       mu_.Lock();
@@ -321,6 +322,7 @@ void ControllerLife::SetTerm(bool leads) {
   MutexLock lock(&mu_);
   term_ = leads ? ++last_term_ : 0;
   no_term_ = false;
+  wakes_ = true;
   term_changed_.SignalAll();
 }
 

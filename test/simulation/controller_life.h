@@ -168,6 +168,7 @@ class ControllerLife {
   bool no_term_ = false;  // since the last rest
   sync::Mutex mu_;
   sync::CondVar term_changed_;
+  bool wakes_ = false;  // the term has changed since the workers were woken
 };
 
 }  // namespace workqueue

@@ -77,8 +77,10 @@ struct SourceContext {
       [](const absl::Status&) {};
 
   // A source that has a `Source::term` calls this function after each change of
-  // the term, so that workers that stand by look at it. May be called from any
-  // thread and more than once, but not after `run` has returned.
+  // the term, so that workers that stand by look at it. One that has come and
+  // gone since the last call is a change, too: reconciliations may have begun
+  // in it, which this call cancels. May be called from any thread and more than
+  // once, but not after `run` has returned.
   std::function<void()> wake_workers = [] {};
 };
 
