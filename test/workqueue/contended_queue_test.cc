@@ -162,6 +162,9 @@ TEST_F(ContendedQueueTest, TheDestructorDropsPushedItems) {
 
 class ContendedPriorityQueueTest : public testing::Test {
  protected:
+  // The queue's thread applies pushed items when it begins, so it has to wait.
+  ContendedPriorityQueueTest() { clock_.Step(absl::ZeroDuration()); }
+
   static PriorityQueueOptions<int> Options(FakeClock* clock, LogSink* log,
                                            RecordingMetrics* metrics) {
     PriorityQueueOptions<int> options;

@@ -86,9 +86,9 @@ class LeasedItem {
 
   // `SharedFailures::Fail()`, if the engine of the queue keeps the failures.
   struct FailOutcome {
-    bool lost;
-    int failures;
-    bool parked;
+    bool lost = false;
+    int failures = 0;
+    bool parked = false;
   };
   virtual absl::StatusOr<FailOutcome> Fail(
       const absl::Status& error, std::optional<absl::Duration> retry_after) = 0;
