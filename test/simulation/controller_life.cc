@@ -16,7 +16,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "test/simulation/any_executor.h"
-#include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/controller/metrics.h"
 #include "workqueue/metrics.h"
@@ -29,7 +28,6 @@
 
 namespace workqueue {
 
-using internal::MutexLock;
 using simulation::AtRest;
 using simulation::Check;
 using simulation::Choose;
@@ -296,34 +294,17 @@ Source<std::string> ControllerLife::TermSource() {
   source.name = "term";
   source.term = [this] { return term_; };
   source.run = [this](SourceContext<Key>& context) {
-    MutexLock lock(&mu_);
-    wakes_ = true;
-    while (!context.stop.HasBeenNotified()) {
-      // The term does not say it: it may have changed, and changed back.
-      if (!wakes_) {
-        term_changed_.Wait(&mu_);
-        continue;
-      }
-      wakes_ = false;
-      mu_.Unlock();
-      context.wake_workers();
-      mu_.Lock();
-    }
+    while (term_changed_.Await()) context.wake_workers();
     return absl::OkStatus();
   };
-  source.on_stop = [this] {
-    MutexLock lock(&mu_);
-    term_changed_.SignalAll();
-  };
+  source.on_stop = [this] { term_changed_.Stop(); };
   return source;
 }
 
 void ControllerLife::SetTerm(bool leads) {
-  MutexLock lock(&mu_);
   term_ = leads ? ++last_term_ : 0;
   no_term_ = false;
-  wakes_ = true;
-  term_changed_.SignalAll();
+  term_changed_.Notify();
 }
 
 void ControllerLife::Add(const Key& key) {

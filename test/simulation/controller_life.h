@@ -20,6 +20,7 @@
 #include "workqueue/controller/controller.h"
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/controller/source.h"
+#include "workqueue/leader_election/leader_election_source.h"
 #include "workqueue/shared/testing/memory_engine.h"
 #include "workqueue/timer/waiting_loop.h"
 
@@ -166,9 +167,7 @@ class ControllerLife {
   int64_t term_ = 1;
   int64_t last_term_ = 1;
   bool no_term_ = false;  // since the last rest
-  sync::Mutex mu_;
-  sync::CondVar term_changed_;
-  bool wakes_ = false;  // the term has changed since the workers were woken
+  internal::SourceSignal term_changed_;
 };
 
 }  // namespace workqueue
