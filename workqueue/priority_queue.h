@@ -22,7 +22,8 @@
 #include "ratelimit/item_exponential_failure_rate_limiter.h"
 #include "ratelimit/rate_limiter.h"
 #include "workqueue/base/error_log.h"
-#include "workqueue/base/indexed_heap.h"
+#include "workqueue/base/exceptions.h"
+#include "workqueue/base/slab.h"
 #include "workqueue/base/wake_time.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/internal/add_ring.h"
@@ -38,6 +39,8 @@
 #include "workqueue/snapshot.h"
 #include "workqueue/timer/queue_clock.h"
 #include "workqueue/timer/waiting_loop.h"
+#include "workqueue/timer/waiting_set.h"
+#include "workqueue/timer/waiting_set_options.h"
 
 namespace workqueue {
 
@@ -89,7 +92,8 @@ struct PriorityQueueOptions {
 //     additions. A further addition of an item does not change its place. But
 //     if the priority of an item rises, the item goes to the end of its new
 //     priority. If the time of a waiting item comes, the item counts as added
-//     at that time.
+//     at that time. Items of the same time are added in the order in which they
+//     were given it.
 //   * An item may be added while it is being processed. When the processing
 //     ends, the item is queued at the place of that addition.
 //   * An item that is given back (`Lease::GiveBack()`) is queued at once, in
@@ -183,9 +187,8 @@ class PriorityQueue final
       Lock lock(const_cast<PriorityQueue*>(this));
     }
     Snapshot<T> snapshot;
-    // Of the queued and of the waiting items; empty if these are in order.
-    std::vector<int64_t> queued_sequences;
-    std::vector<int64_t> waiting_sequences;
+    // Of the queued items; empty if these are in order.
+    std::vector<int64_t> sequences;
     if (options.only != nullptr) {
       const size_t hash = Hash()(*options.only);
       MutexLock lock(&this->mu_);
@@ -193,9 +196,7 @@ class PriorityQueue final
       this->CopyOf(entry, &snapshot);
       if (!this->ShuttingDown()) {
         snapshot.num_waiting = waiting_.size();
-        if (entry != nullptr && entry->waiting) {
-          CopySlot(waiting_[entry->heap_index], &snapshot);
-        }
+        if (entry != nullptr && entry->waiting) CopyWaiting(*entry, &snapshot);
       }
     } else {
       const size_t max = options.max;
@@ -203,15 +204,14 @@ class PriorityQueue final
       MutexLock lock(&this->mu_);
       this->CopyUpTo(max, &snapshot);
       if (max >= snapshot.num_queued && !this->order_.has_ordering()) {
-        queued_sequences.reserve(snapshot.num_queued);
-        this->order_.ForFirst(max, [&queued_sequences](const Entry& entry) {
-          queued_sequences.push_back(entry.sequence);
+        sequences.reserve(snapshot.num_queued);
+        this->order_.ForFirst(max, [&sequences](const Entry& entry) {
+          sequences.push_back(entry.sequence);
         });
       }
-      CopyWaiting(max, &snapshot, &waiting_sequences);
+      CopyFirstWaiting(max, &snapshot);
     }
-    internal::SortQueued(&snapshot, queued_sequences);
-    internal::SortWaiting(&snapshot, waiting_sequences);
+    internal::SortQueued(&snapshot, sequences);
     internal::CountFailures(&snapshot, *rate_limiter_);
     return snapshot;
   }
@@ -223,26 +223,6 @@ class PriorityQueue final
   using typename Core::MutexLock;
   using Place = typename internal::PriorityOrder<T>::Place;
 
-  // A waiting item. Sorts by the order in which the items become due.
-  struct WaitingSlot {
-    bool operator<(const WaitingSlot& other) const {
-      if (ready_at != other.ready_at) return ready_at < other.ready_at;
-      if (priority != other.priority) return priority > other.priority;
-      return sequence < other.sequence;
-    }
-
-    absl::Time ready_at;
-    int priority;
-    int64_t sequence;
-    Entry* entry;
-  };
-
-  struct SetWaitingIndex {
-    void operator()(const WaitingSlot& slot, uint32_t index) const {
-      slot.entry->heap_index = index;
-    }
-  };
-
   PriorityQueue(PriorityQueueOptions<T>& options,
                 std::shared_ptr<WaitingLoop> loop)
       : Core(options.name, options.metrics_provider, options.log_sink, loop,
@@ -252,6 +232,7 @@ class PriorityQueue final
         rate_limiter_(options.rate_limiter != nullptr
                           ? std::move(options.rate_limiter)
                           : NewDefaultRateLimiter()),
+        waiting_(WaitingSetOptions(), this->clock_),
         loop_(std::move(loop)),
         waiting_gauge_(internal::SampleGauge(
             options.name, options.metrics_provider,
@@ -334,9 +315,11 @@ class PriorityQueue final
       MakeDirty(entry, place, pushed_at);
       return;
     }
-    absl::Time ready_at = this->clock_->TimeNow() + delay;
-    if (entry->waiting) {
-      ready_at = (std::min)(ready_at, waiting_[entry->heap_index].ready_at);
+    const absl::Time now = this->clock_->TimeNow();
+    const absl::Time ready_at = now + delay;
+    if (entry->waiting && waiting_.DueAt(entry->id()) <= ready_at) {
+      this->order_.Set(entry, place);
+      return;
     }
     // If the item is due already, a wake-up of the loop would only cost two
     // changes of threads.
@@ -346,7 +329,7 @@ class PriorityQueue final
       MakeDirty(entry, place);
       return;
     }
-    MakeWaiting(entry, ready_at, place);
+    MakeWaiting(entry, ready_at, place, now);
   }
 
   // Moves the time of `item` if it waits. Returns whether it does.
@@ -355,8 +338,8 @@ class PriorityQueue final
     Entry* const entry = this->entries_.Find(item, hash);
     if (entry == nullptr || !entry->waiting) return false;
     if (delay > absl::ZeroDuration()) {
-      MakeWaiting(entry, this->clock_->TimeNow() + delay,
-                  this->order_.PlaceOf(*entry));
+      const absl::Time now = this->clock_->TimeNow();
+      MakeWaiting(entry, now + delay, this->order_.PlaceOf(*entry), now);
     } else {
       MakeDirty(entry, this->order_.PlaceOf(*entry));
     }
@@ -368,15 +351,14 @@ class PriorityQueue final
   }
 
   // Makes `entry` a waiting item. If this throws, nothing has changed.
-  void MakeWaiting(Entry* entry, absl::Time ready_at, const Place& place)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
-    waiting_.ReserveOne();
+  void MakeWaiting(Entry* entry, absl::Time ready_at, const Place& place,
+                   absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
+    waiting_.Reserve(entry->id(), ready_at);
     this->order_.Set(entry, place);
-    const WaitingSlot slot = {ready_at, place.priority, place.sequence, entry};
     if (entry->waiting) {
-      waiting_.Replace(entry->heap_index, slot);
+      waiting_.Move(entry->id(), ready_at, now);
     } else {
-      waiting_.Push(slot);
+      waiting_.Insert(entry->id(), ready_at, now);
       entry->waiting = true;
     }
     if (loop_wake_time_.WakeBy(ready_at)) loop_->Wake(this);
@@ -439,43 +421,48 @@ class PriorityQueue final
 
   // Removes `entry` from the waiting items.
   void StopWaiting(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
-    waiting_.Remove(entry->heap_index);
+    waiting_.Remove(entry->id());
     entry->waiting = false;
+  }
+
+  // Removes the waiting item that is due first. Throws if there is no memory.
+  void DropFirst() ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
+    Entry* first = nullptr;
+    waiting_.VisitInOrder([this, &first](internal::SlabId id)
+                              ABSL_NO_THREAD_SAFETY_ANALYSIS {
+                                first = this->entries_.At(id);
+                                return false;
+                              });
+    StopWaiting(first);
+    DropIfUnused(first);
   }
 
   // Returns the number of waiting items.
   size_t NumWaiting() {
     Lock lock(this);
+    this->loop_held_lock_ = true;
     return this->ShuttingDown() ? 0 : waiting_.size();
   }
 
   // Copies at most `max` waiting items to `*snapshot`, those that are due
-  // first. If there are no more, copies them in no particular order and appends
-  // their sequences to `*sequences`.
-  void CopyWaiting(size_t max, Snapshot<T>* snapshot,
-                   std::vector<int64_t>* sequences) const
+  // first.
+  void CopyFirstWaiting(size_t max, Snapshot<T>* snapshot) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
     if (this->ShuttingDown()) return;
     snapshot->num_waiting = waiting_.size();
     if (max == 0) return;
     snapshot->waiting.reserve((std::min)(max, waiting_.size()));
-    if (max < waiting_.size()) {
-      waiting_.VisitInOrder([max, snapshot](const WaitingSlot& slot) {
-        CopySlot(slot, snapshot);
-        return snapshot->waiting.size() < max;
-      });
-      return;
-    }
-    sequences->reserve(waiting_.size());
-    waiting_.ForEach([snapshot, sequences](const WaitingSlot& slot) {
-      CopySlot(slot, snapshot);
-      sequences->push_back(slot.sequence);
-    });
+    waiting_.VisitInOrder([this, max, snapshot](internal::SlabId id)
+                              ABSL_NO_THREAD_SAFETY_ANALYSIS {
+                                CopyWaiting(*this->entries_.At(id), snapshot);
+                                return snapshot->waiting.size() < max;
+                              });
   }
 
-  static void CopySlot(const WaitingSlot& slot, Snapshot<T>* snapshot) {
-    snapshot->waiting.push_back({slot.entry->item(), slot.ready_at,
-                                 slot.priority, /*failures=*/0,
+  void CopyWaiting(const Entry& entry, Snapshot<T>* snapshot) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
+    snapshot->waiting.push_back({entry.item(), waiting_.DueAt(entry.id()),
+                                 entry.priority(), /*failures=*/0,
                                  /*last_error=*/""});
   }
 
@@ -491,20 +478,18 @@ class PriorityQueue final
     return !this->ShuttingDown();
   }
 
-  void OnCompaction(Entry* moved) override
+  void OnCompaction(Entry* moved, internal::SlabId from) override
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
     const bool waits = moved != nullptr && moved->waiting;
-    Core::OnCompaction(waits ? nullptr : moved);
-    waiting_.Shrink(waiting_.size());
-    if (!waits) return;
-    WaitingSlot slot = waiting_[moved->heap_index];
-    slot.entry = moved;
-    waiting_.Replace(moved->heap_index, slot);
+    if (waits) waiting_.Renumber(from, moved->id());
+    Core::OnCompaction(waits ? nullptr : moved, from);
+    waiting_.Shrink(this->entries_.id_limit());
   }
 
   // Called by the waiting loop. Makes a batch of the items that are due ready.
   absl::Time Run(absl::Time now) override {
     Lock lock(this);
+    this->loop_held_lock_ = true;
     const absl::Time next = RunBatch(now);
     loop_wake_time_.Set(next);
     return next;
@@ -516,29 +501,25 @@ class PriorityQueue final
     // take it.
     constexpr int kBatchSize = 100;
     for (int i = 0; i < kBatchSize; ++i) {
-      if (waiting_.empty()) {
-        if (this->ShuttingDown()) waiting_.Clear();
-        return absl::InfiniteFuture();
-      }
-      WaitingSlot first = waiting_.front();
       if (this->ShuttingDown()) {
-        StopWaiting(first.entry);
-        DropIfUnused(first.entry);
-        continue;
+        if (waiting_.size() == 0) return absl::InfiniteFuture();
+        const bool dropped = internal::TryCall(
+            [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { DropFirst(); });
+        if (dropped) continue;
+        return now + internal::RetryDelay();
       }
-      if (first.ready_at > now) return first.ready_at;
+      const internal::SlabId id =
+          i == 0 ? waiting_.Due(now) : waiting_.KnownDue();
+      if (id == internal::kNoSlabId) return waiting_.NextWake();
+      Entry* const entry = this->entries_.At(id);
       // The item counts as added now.
       const bool added = this->errors_.Try(
-          [&first] { return internal::DueButNotAdded(first.entry->item()); },
-          [this, &first]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-            const Entry* const entry = first.entry;
-            MakeDirty(first.entry,
+          [entry] { return internal::DueButNotAdded(entry->item()); },
+          [this, entry]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+            MakeDirty(entry,
                       {entry->priority(), entry->is_retry(), next_sequence_++});
           });
-      if (!added) {
-        first.ready_at = now + internal::RetryDelay();
-        waiting_.Replace(first.entry->heap_index, first);
-      }
+      if (!added) waiting_.Move(id, now + internal::RetryDelay(), now);
     }
     return absl::InfinitePast();
   }
@@ -546,8 +527,8 @@ class PriorityQueue final
   const std::unique_ptr<CounterMetric> retries_;
   const std::unique_ptr<RateLimiter<T>> rate_limiter_;
 
-  internal::IndexedHeap<WaitingSlot, SetWaitingIndex> waiting_
-      ABSL_GUARDED_BY(this->mu_);
+  // By the ids of their entries.
+  internal::WaitingSet waiting_ ABSL_GUARDED_BY(this->mu_);
   // Grows with each addition that gives an item a new place.
   int64_t next_sequence_ ABSL_GUARDED_BY(this->mu_) = 0;
   // The time at which the waiting loop calls Run() next, unless it is woken.

@@ -92,11 +92,12 @@ struct QueueOptions {
 // If threads contend for the lock of the queue, an `Add()` may leave its item
 // to the thread that holds the lock. It does so only in a queue without an
 // ordering, if neither moving nor comparing a `T` can throw, and if a `T` has
-// at most 256 bytes. Every later call of any thread sees the item,
-// unless there is no memory for it. If a metric
-// throws while another thread adds the item, the exception is logged, and the
-// item is added. The queue keeps the memory for this, 18 KB at most, until it
-// is destroyed.
+// at most 256 bytes. Every later call of any thread sees the item, unless there
+// is no memory for it. The metrics count the item no later than that call. If
+// only one thread calls the queue, they count each item at once: the thread of
+// the queue itself does not contend. If a metric throws while another thread
+// adds the item, the exception is logged, and the item is added. The queue
+// keeps the memory for this, 18 KB at most, until it is destroyed.
 //
 // Thread-safe.
 template <typename T, typename Hash = typename absl::flat_hash_set<T>::hasher,
@@ -153,10 +154,12 @@ class Queue
   }
 
   // Calls `f(add)` with the lock held, and returns what it returns. `add(item)`
-  // adds `item`, and returns a status. Throws only what `f` throws.
+  // adds `item`, and returns a status. Throws only what `f` throws. For the
+  // waiting loop.
   template <typename F>
   auto AddSeveral(F f) {
     Lock lock(this);
+    this->loop_held_lock_ = true;
     return f([this](const T& item) ABSL_NO_THREAD_SAFETY_ANALYSIS {
       if (this->ShuttingDown()) return internal::ShuttingDownError();
       this->AddWithoutPriority(item, Hash()(item));

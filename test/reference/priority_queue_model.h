@@ -76,6 +76,7 @@ class PriorityQueueModel {
     Entry* const entry = Find(item);
     if (entry == nullptr || !Waits(*entry)) return AddAfter(item, delay);
     entry->ready_at = ReadyAt(delay);
+    entry->timed = next_++;
     if (!Waits(*entry)) BecomeDirty(*entry);
     return true;
   }
@@ -116,8 +117,8 @@ class PriorityQueueModel {
   // or, with an ordering, before all others.
   void GiveBack(int item) {
     const auto it = FindProcessed(item);
-    Entry given_back = {item, it->priority, it->is_retry, --front_,
-                        absl::InfinitePast()};
+    Entry given_back = {item,     it->priority, it->is_retry,
+                        --front_, /*timed=*/0,  absl::InfinitePast()};
     processing_.erase(it);
     if (const Entry* const entry = Find(item)) {
       given_back.priority = std::max(given_back.priority, entry->priority);
@@ -132,15 +133,14 @@ class PriorityQueueModel {
   void MoveTo(absl::Time now,
               absl::FunctionRef<workqueue::Snapshot<int>()> /*look*/) {
     now_ = now;
-    // Items that are due are added in the order of time, then priority, then
-    // insertion.
+    // Items that are due are added in the order of their times and, within a
+    // time, in the order in which they were given it.
     std::vector<Entry*> due;
     for (Entry& entry : entries_) {
       if (Waits(entry) && entry.ready_at <= now_) due.push_back(&entry);
     }
     std::sort(due.begin(), due.end(), [](const Entry* a, const Entry* b) {
-      return std::make_tuple(a->ready_at, -int64_t{a->priority}, a->sequence) <
-             std::make_tuple(b->ready_at, -int64_t{b->priority}, b->sequence);
+      return std::tie(a->ready_at, a->timed) < std::tie(b->ready_at, b->timed);
     });
     for (Entry* entry : due) {
       entry->ready_at = absl::InfinitePast();
@@ -219,6 +219,7 @@ class PriorityQueueModel {
     int priority;
     bool is_retry;
     int sequence;
+    int timed;  // sorts the entries of one time
     // In the past if the item does not wait for a time.
     absl::Time ready_at;
   };
@@ -235,7 +236,9 @@ class PriorityQueueModel {
     if (delay > absl::ZeroDuration()) ++retries_;
     Entry* const entry = Find(item);
     if (entry == nullptr) {
-      entries_.push_back({item, priority, is_retry, next_++, ReadyAt(delay)});
+      entries_.push_back(
+          {item, priority, is_retry, next_, /*timed=*/next_, ReadyAt(delay)});
+      ++next_;
       if (!Waits(entries_.back())) BecomeDirty(entries_.back());
       return;
     }
@@ -246,7 +249,9 @@ class PriorityQueueModel {
     }
     entry->is_retry = entry->is_retry && is_retry;
     if (Waits(*entry)) {
-      entry->ready_at = std::min(entry->ready_at, ReadyAt(delay));
+      if (ReadyAt(delay) >= entry->ready_at) return;
+      entry->ready_at = ReadyAt(delay);
+      entry->timed = next_++;
       if (!Waits(*entry)) BecomeDirty(*entry);
     } else if (entry->priority != before.priority ||
                entry->is_retry != before.is_retry) {

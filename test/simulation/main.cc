@@ -60,6 +60,7 @@ int Main(int argc, char** argv) {
   simulation::Options options;
   std::string chosen;
   std::optional<bool> time_passes;
+  std::optional<bool> spurious_wake_ups;
   for (int i = 1; i < argc; ++i) {
     const std::pair<absl::string_view, absl::string_view> flag =
         absl::StrSplit(argv[i], absl::MaxSplits('=', 1));
@@ -86,7 +87,8 @@ int Main(int argc, char** argv) {
       time_passes.emplace();
       good = absl::SimpleAtob(value, &*time_passes);
     } else if (name == "--spurious_wake_ups") {
-      good = absl::SimpleAtob(value, &options.spurious_wake_ups);
+      spurious_wake_ups.emplace();
+      good = absl::SimpleAtob(value, &*spurious_wake_ups);
     } else if (name == "--store_buffers") {
       good = absl::SimpleAtob(value, &options.store_buffers);
     } else if (name == "--shrink") {
@@ -121,6 +123,8 @@ int Main(int argc, char** argv) {
     if (!is_chosen) continue;
     ++found;
     options.time_passes = time_passes.value_or(!it.exact_time);
+    options.spurious_wake_ups =
+        spurious_wake_ups.value_or(it.spurious_wake_ups);
     // A shared queue asks its engine again and again while it is away.
     options.max_steps = 500000;
     const simulation::Result result = simulation::Explore(options, it.run);

@@ -111,6 +111,31 @@ void Live(QueueLife::Options life) {
   QueueLife(std::move(life)).Live();
 }
 
+// The queue's own thread is not in the way of what the only other thread sees.
+template <typename Q, typename Options>
+void CountAtOnce() {
+  Metrics metrics;
+  Options options;
+  options.name = "q";
+  options.metrics_provider = &metrics;
+  Q queue(std::move(options));
+  for (int i = 1; i <= 3; ++i) {
+    queue.Add(absl::StrCat(i));
+    Check(*metrics.depth() == i, "an addition is not counted at once");
+  }
+}
+
+const AddScenario counts(
+    "counts_at_once", "one thread that adds and looks at the metrics",
+    [] {
+      if (Choose(2) == 1) {
+        CountAtOnce<PriorityQueue<Key>, PriorityQueueOptions<Key>>();
+      } else {
+        CountAtOnce<RateLimitingQueue<Key>, RateLimitingQueueOptions<Key>>();
+      }
+    },
+    /*exact_time=*/false, /*spurious_wake_ups=*/false);
+
 const AddScenario queue("queue", "a Queue, from its making to its end",
                         [] { Live<Queue<Key>, QueueOptions<Key>>({}); });
 

@@ -28,6 +28,8 @@ struct Scenario {
   void (*run)();
   // Whether time passes only when no thread can go on.
   bool exact_time;
+  // Whether something may wake or fail for no reason.
+  bool spurious_wake_ups;
 };
 
 // All scenarios of the program.
@@ -36,8 +38,8 @@ std::vector<Scenario>& Scenarios();
 // Adds a scenario, if a variable has this type.
 struct AddScenario {
   AddScenario(const char* name, const char* what, void (*run)(),
-              bool exact_time = false) {
-    Scenarios().push_back({name, what, run, exact_time});
+              bool exact_time = false, bool spurious_wake_ups = true) {
+    Scenarios().push_back({name, what, run, exact_time, spurious_wake_ups});
   }
 };
 

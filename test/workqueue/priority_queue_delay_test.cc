@@ -84,7 +84,7 @@ TEST_F(PriorityQueueTest, AWaitingItemTakesTheHighestPriorityAndEarliestTime) {
   EXPECT_EQ(depth(), (Depth{{9, 0}})) << "it was never counted as another";
 }
 
-TEST_F(PriorityQueueTest, TiesOfTheReadyTimeAreByPriorityAndThenInOrder) {
+TEST_F(PriorityQueueTest, ItemsOfOneTimeAreAddedInTheOrderInWhichTheyGotIt) {
   Add(At(-1, kSecond), {"low"});
   Add(At(0, kSecond), {"first", "second"});
   Add(At(1, kSecond), {"high"});
@@ -95,13 +95,14 @@ TEST_F(PriorityQueueTest, TiesOfTheReadyTimeAreByPriorityAndThenInOrder) {
                                            {"first", 0},
                                            {"second", 0},
                                            {"low", -1}}));
-  // While the items wait, an item whose priority rises comes after the others.
-  Add(At(1, kSecond), {"a", "b"});
-  Add(At(0, kSecond), {"c"});
-  Add(At(1, kSecond), {"c"});
-  Add(At(0, 2 * kSecond), {"a"});
+  Add(At(0, 2 * kSecond), {"later"});
+  Add(At(0, kSecond), {"a"});
+  Add(At(1, kSecond), {"b"});
+  Add(At(1, kSecond), {"a"});      // only its priority rises
+  Add(At(0, 2 * kSecond), {"a"});  // changes nothing
+  Add(At(1, kSecond), {"later"});  // gets this time now
   clock_.Step(kSecond);
-  EXPECT_EQ(TakeAll(), (std::vector<Taken>{{"a", 1}, {"b", 1}, {"c", 1}}));
+  EXPECT_EQ(TakeAll(), (std::vector<Taken>{{"a", 1}, {"b", 1}, {"later", 1}}));
 }
 
 TEST_F(PriorityQueueTest, AnItemThatIsDueCountsAsAddedThen) {

@@ -423,6 +423,7 @@ class InMemoryQueue : public QueueCore<T, Order, Hash, Eq>,
   // Reports the work in progress.
   void ReportProgress() {
     Lock lock(this);  // Also counts what has been pushed.
+    this->loop_held_lock_ = true;
     errors_.Try([] { return "the oldest queued item cannot be reported"; },
                 [&] { metrics_->UpdateOldestQueued(); });
     if (IsShuttingDown()) return;

@@ -40,8 +40,7 @@ namespace workqueue::internal {
 template <typename T>
 class PriorityOrder {
  public:
-  // An item may also wait for its time. A waiting item is in another heap,
-  // which is not part of this class.
+  // An item may also wait for its time. This class does not know when.
   struct Entry : QueueEntry<T> {
     using QueueEntry<T>::QueueEntry;
 
@@ -54,8 +53,8 @@ class PriorityOrder {
     // Valid while being processed.
     bool handed_out_as_retry = false;
     int handed_out_priority = 0;
-    int64_t sequence = 0;     // the place within the priority
     uint32_t heap_index = 0;  // if in no list
+    int64_t sequence = 0;     // the place within the priority
   };
 
   // How an item was added.

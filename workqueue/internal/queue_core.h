@@ -398,17 +398,25 @@ class QueueCore : public Order::QueueInterface, protected QueueState {
   void Erase(Place place) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     entries_.Erase(place);
     Entry* moved = nullptr;
-    const auto on_move = [&moved](Entry* it, SlabId) { moved = it; };
+    SlabId moved_from = kNoSlabId;
+    const auto on_move = [&moved, &moved_from](Entry* it, SlabId from) {
+      moved = it;
+      moved_from = from;
+    };
     const auto may_move = [](const Entry& it) {
       // A lease knows the address, too.
       return !it.processing && !it.KnownToOrdering();
     };
-    if (entries_.CompactIfDue(on_move, may_move)) OnCompaction(moved);
+    if (entries_.CompactIfDue(on_move, may_move)) {
+      OnCompaction(moved, moved_from);
+    }
   }
 
   // Frees memory that the entries do not need. The address of `moved`, which is
-  // not being processed, has changed; `moved` may be null. Throws nothing.
-  virtual void OnCompaction(Entry* moved) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+  // not being processed, has changed, and its id was `from`; `moved` may be
+  // null. Throws nothing.
+  virtual void OnCompaction(Entry* moved, SlabId /*from*/)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     order_.Shrink();
     if (moved != nullptr) order_.OnMoved(moved);
   }
@@ -433,6 +441,10 @@ class QueueCore : public Order::QueueInterface, protected QueueState {
   QueuedItemList<T> processing_ ABSL_GUARDED_BY(mu_);
   // The additions that other threads have left to the thread with the lock.
   AddRing<T> ring_;
+  // The waiting loop sets this when it takes the lock. It does so once in a
+  // while, so the next thread that finds the lock taken does not open the ring.
+  // Otherwise the metrics of a program with one thread might lag behind.
+  bool loop_held_lock_ ABSL_GUARDED_BY(mu_) = false;
 
  private:
   friend RingOpener;
@@ -447,6 +459,7 @@ class QueueCore : public Order::QueueInterface, protected QueueState {
   // Lets additions be pushed, unless a thread blocks in the queue or its
   // ordering may throw.
   ABSL_ATTRIBUTE_NOINLINE void OpenRing() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (std::exchange(loop_held_lock_, false)) return;
     if constexpr (kCanPush) {
       if (ring_.active() || ThreadsBlock() || IsShuttingDown() ||
           order_.may_throw()) {
