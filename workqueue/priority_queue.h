@@ -22,7 +22,8 @@
 #include "ratelimit/item_exponential_failure_rate_limiter.h"
 #include "ratelimit/rate_limiter.h"
 #include "workqueue/base/error_log.h"
-#include "workqueue/base/exceptions.h"
+#include "workqueue/base/indexed_heap.h"
+#include "workqueue/base/node_hash_set.h"
 #include "workqueue/base/slab.h"
 #include "workqueue/base/wake_time.h"
 #include "workqueue/interfaces.h"
@@ -39,8 +40,6 @@
 #include "workqueue/snapshot.h"
 #include "workqueue/timer/queue_clock.h"
 #include "workqueue/timer/waiting_loop.h"
-#include "workqueue/timer/waiting_set.h"
-#include "workqueue/timer/waiting_set_options.h"
 
 namespace workqueue {
 
@@ -187,8 +186,9 @@ class PriorityQueue final
       Lock lock(const_cast<PriorityQueue*>(this));
     }
     Snapshot<T> snapshot;
-    // Of the queued items; empty if these are in order.
-    std::vector<int64_t> sequences;
+    // Of the queued and of the waiting items; empty if these are in order.
+    std::vector<int64_t> queued_sequences;
+    std::vector<int64_t> waiting_sequences;
     if (options.only != nullptr) {
       const size_t hash = Hash()(*options.only);
       MutexLock lock(&this->mu_);
@@ -196,7 +196,9 @@ class PriorityQueue final
       this->CopyOf(entry, &snapshot);
       if (!this->ShuttingDown()) {
         snapshot.num_waiting = waiting_.size();
-        if (entry != nullptr && entry->waiting) CopyWaiting(*entry, &snapshot);
+        if (entry != nullptr && entry->waiting) {
+          CopySlot(waiting_[entry->heap_index], &snapshot);
+        }
       }
     } else {
       const size_t max = options.max;
@@ -204,14 +206,15 @@ class PriorityQueue final
       MutexLock lock(&this->mu_);
       this->CopyUpTo(max, &snapshot);
       if (max >= snapshot.num_queued && !this->order_.has_ordering()) {
-        sequences.reserve(snapshot.num_queued);
-        this->order_.ForFirst(max, [&sequences](const Entry& entry) {
-          sequences.push_back(entry.sequence);
+        queued_sequences.reserve(snapshot.num_queued);
+        this->order_.ForFirst(max, [&queued_sequences](const Entry& entry) {
+          queued_sequences.push_back(entry.sequence);
         });
       }
-      CopyFirstWaiting(max, &snapshot);
+      CopyWaiting(max, &snapshot, &waiting_sequences);
     }
-    internal::SortQueued(&snapshot, sequences);
+    internal::SortQueued(&snapshot, queued_sequences);
+    internal::SortWaiting(&snapshot, waiting_sequences);
     internal::CountFailures(&snapshot, *rate_limiter_);
     return snapshot;
   }
@@ -223,6 +226,27 @@ class PriorityQueue final
   using typename Core::MutexLock;
   using Place = typename internal::PriorityOrder<T>::Place;
 
+  // A waiting item. Sorts by the order in which the items become due.
+  struct WaitingSlot {
+    bool operator<(const WaitingSlot& other) const {
+      // The sequence numbers wrap around.
+      return ready_at != other.ready_at
+                 ? ready_at < other.ready_at
+                 : static_cast<int32_t>(sequence - other.sequence) < 0;
+    }
+
+    absl::Time ready_at;
+    uint32_t sequence;
+    internal::SlabId id;  // of the entry
+  };
+
+  struct SetWaitingIndex {
+    void operator()(const WaitingSlot& slot, uint32_t index) const {
+      entries->At(slot.id)->heap_index = index;
+    }
+    internal::NodeHashSet<T, Entry, Eq>* entries;
+  };
+
   PriorityQueue(PriorityQueueOptions<T>& options,
                 std::shared_ptr<WaitingLoop> loop)
       : Core(options.name, options.metrics_provider, options.log_sink, loop,
@@ -232,7 +256,7 @@ class PriorityQueue final
         rate_limiter_(options.rate_limiter != nullptr
                           ? std::move(options.rate_limiter)
                           : NewDefaultRateLimiter()),
-        waiting_(WaitingSetOptions(), this->clock_),
+        waiting_(SetWaitingIndex{&this->entries_}),
         loop_(std::move(loop)),
         waiting_gauge_(internal::SampleGauge(
             options.name, options.metrics_provider,
@@ -315,9 +339,8 @@ class PriorityQueue final
       MakeDirty(entry, place, pushed_at);
       return;
     }
-    const absl::Time now = this->clock_->TimeNow();
-    const absl::Time ready_at = now + delay;
-    if (entry->waiting && waiting_.DueAt(entry->id()) <= ready_at) {
+    const absl::Time ready_at = this->clock_->TimeNow() + delay;
+    if (entry->waiting && waiting_[entry->heap_index].ready_at <= ready_at) {
       this->order_.Set(entry, place);
       return;
     }
@@ -329,7 +352,7 @@ class PriorityQueue final
       MakeDirty(entry, place);
       return;
     }
-    MakeWaiting(entry, ready_at, place, now);
+    MakeWaiting(entry, ready_at, place);
   }
 
   // Moves the time of `item` if it waits. Returns whether it does.
@@ -338,8 +361,8 @@ class PriorityQueue final
     Entry* const entry = this->entries_.Find(item, hash);
     if (entry == nullptr || !entry->waiting) return false;
     if (delay > absl::ZeroDuration()) {
-      const absl::Time now = this->clock_->TimeNow();
-      MakeWaiting(entry, now + delay, this->order_.PlaceOf(*entry), now);
+      MakeWaiting(entry, this->clock_->TimeNow() + delay,
+                  this->order_.PlaceOf(*entry));
     } else {
       MakeDirty(entry, this->order_.PlaceOf(*entry));
     }
@@ -351,14 +374,15 @@ class PriorityQueue final
   }
 
   // Makes `entry` a waiting item. If this throws, nothing has changed.
-  void MakeWaiting(Entry* entry, absl::Time ready_at, const Place& place,
-                   absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
-    waiting_.Reserve(entry->id(), ready_at);
+  void MakeWaiting(Entry* entry, absl::Time ready_at, const Place& place)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
+    waiting_.ReserveOne();
     this->order_.Set(entry, place);
+    const WaitingSlot slot = {ready_at, next_waiting_sequence_++, entry->id()};
     if (entry->waiting) {
-      waiting_.Move(entry->id(), ready_at, now);
+      waiting_.Replace(entry->heap_index, slot);
     } else {
-      waiting_.Insert(entry->id(), ready_at, now);
+      waiting_.Push(slot);
       entry->waiting = true;
     }
     if (loop_wake_time_.WakeBy(ready_at)) loop_->Wake(this);
@@ -421,20 +445,8 @@ class PriorityQueue final
 
   // Removes `entry` from the waiting items.
   void StopWaiting(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
-    waiting_.Remove(entry->id());
+    waiting_.Remove(entry->heap_index);
     entry->waiting = false;
-  }
-
-  // Removes the waiting item that is due first. Throws if there is no memory.
-  void DropFirst() ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
-    Entry* first = nullptr;
-    waiting_.VisitInOrder([this, &first](internal::SlabId id)
-                              ABSL_NO_THREAD_SAFETY_ANALYSIS {
-                                first = this->entries_.At(id);
-                                return false;
-                              });
-    StopWaiting(first);
-    DropIfUnused(first);
   }
 
   // Returns the number of waiting items.
@@ -445,25 +457,37 @@ class PriorityQueue final
   }
 
   // Copies at most `max` waiting items to `*snapshot`, those that are due
-  // first.
-  void CopyFirstWaiting(size_t max, Snapshot<T>* snapshot) const
+  // first. If there are no more, copies them in no particular order and appends
+  // their sequences to `*sequences`.
+  void CopyWaiting(size_t max, Snapshot<T>* snapshot,
+                   std::vector<int64_t>* sequences) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
     if (this->ShuttingDown()) return;
     snapshot->num_waiting = waiting_.size();
     if (max == 0) return;
     snapshot->waiting.reserve((std::min)(max, waiting_.size()));
-    waiting_.VisitInOrder([this, max, snapshot](internal::SlabId id)
-                              ABSL_NO_THREAD_SAFETY_ANALYSIS {
-                                CopyWaiting(*this->entries_.At(id), snapshot);
-                                return snapshot->waiting.size() < max;
-                              });
+    if (max < waiting_.size()) {
+      waiting_.VisitInOrder([this, max, snapshot](const WaitingSlot& slot)
+                                ABSL_NO_THREAD_SAFETY_ANALYSIS {
+                                  CopySlot(slot, snapshot);
+                                  return snapshot->waiting.size() < max;
+                                });
+      return;
+    }
+    sequences->reserve(waiting_.size());
+    waiting_.ForEach(
+        [this, snapshot, sequences, next = next_waiting_sequence_](
+            const WaitingSlot& slot) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+          CopySlot(slot, snapshot);
+          sequences->push_back(static_cast<int32_t>(slot.sequence - next));
+        });
   }
 
-  void CopyWaiting(const Entry& entry, Snapshot<T>* snapshot) const
+  void CopySlot(const WaitingSlot& slot, Snapshot<T>* snapshot) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
-    snapshot->waiting.push_back({entry.item(), waiting_.DueAt(entry.id()),
-                                 entry.priority(), /*failures=*/0,
-                                 /*last_error=*/""});
+    const Entry& entry = *this->entries_.At(slot.id);
+    snapshot->waiting.push_back({entry.item(), slot.ready_at, entry.priority(),
+                                 /*failures=*/0, /*last_error=*/""});
   }
 
   // Has the loop drop the waiting items.
@@ -478,12 +502,15 @@ class PriorityQueue final
     return !this->ShuttingDown();
   }
 
-  void OnCompaction(Entry* moved, internal::SlabId from) override
+  void OnCompaction(Entry* moved) override
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
     const bool waits = moved != nullptr && moved->waiting;
-    if (waits) waiting_.Renumber(from, moved->id());
-    Core::OnCompaction(waits ? nullptr : moved, from);
-    waiting_.Shrink(this->entries_.id_limit());
+    Core::OnCompaction(waits ? nullptr : moved);
+    waiting_.Shrink(waiting_.size());
+    if (!waits) return;
+    WaitingSlot slot = waiting_[moved->heap_index];
+    slot.id = moved->id();
+    waiting_.Replace(moved->heap_index, slot);
   }
 
   // Called by the waiting loop. Makes a batch of the items that are due ready.
@@ -501,17 +528,18 @@ class PriorityQueue final
     // take it.
     constexpr int kBatchSize = 100;
     for (int i = 0; i < kBatchSize; ++i) {
-      if (this->ShuttingDown()) {
-        if (waiting_.size() == 0) return absl::InfiniteFuture();
-        const bool dropped = internal::TryCall(
-            [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { DropFirst(); });
-        if (dropped) continue;
-        return now + internal::RetryDelay();
+      if (waiting_.empty()) {
+        if (this->ShuttingDown()) waiting_.Clear();
+        return absl::InfiniteFuture();
       }
-      const internal::SlabId id =
-          i == 0 ? waiting_.Due(now) : waiting_.KnownDue();
-      if (id == internal::kNoSlabId) return waiting_.NextWake();
-      Entry* const entry = this->entries_.At(id);
+      WaitingSlot first = waiting_.front();
+      Entry* const entry = this->entries_.At(first.id);
+      if (this->ShuttingDown()) {
+        StopWaiting(entry);
+        DropIfUnused(entry);
+        continue;
+      }
+      if (first.ready_at > now) return first.ready_at;
       // The item counts as added now.
       const bool added = this->errors_.Try(
           [entry] { return internal::DueButNotAdded(entry->item()); },
@@ -519,7 +547,10 @@ class PriorityQueue final
             MakeDirty(entry,
                       {entry->priority(), entry->is_retry(), next_sequence_++});
           });
-      if (!added) waiting_.Move(id, now + internal::RetryDelay(), now);
+      if (!added) {
+        first.ready_at = now + internal::RetryDelay();
+        waiting_.Replace(entry->heap_index, first);
+      }
     }
     return absl::InfinitePast();
   }
@@ -527,8 +558,10 @@ class PriorityQueue final
   const std::unique_ptr<CounterMetric> retries_;
   const std::unique_ptr<RateLimiter<T>> rate_limiter_;
 
-  // By the ids of their entries.
-  internal::WaitingSet waiting_ ABSL_GUARDED_BY(this->mu_);
+  internal::IndexedHeap<WaitingSlot, SetWaitingIndex> waiting_
+      ABSL_GUARDED_BY(this->mu_);
+  // Keeps waiting items of the same time in order.
+  uint32_t next_waiting_sequence_ ABSL_GUARDED_BY(this->mu_) = 0;
   // Grows with each addition that gives an item a new place.
   int64_t next_sequence_ ABSL_GUARDED_BY(this->mu_) = 0;
   // The time at which the waiting loop calls Run() next, unless it is woken.

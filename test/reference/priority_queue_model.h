@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <tuple>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -99,6 +100,7 @@ class PriorityQueueModel {
         ordering_.has_value() ? *Find(PopFromOrdering()) : Queued().front();
     Erase(first.item);
     processing_.push_back({first.item, first.priority, first.is_retry});
+    processed_.insert(first.item);
     return processing_.back();
   }
 
@@ -106,6 +108,7 @@ class PriorityQueueModel {
     const auto it = FindProcessed(item);
     if (it == processing_.end()) return false;
     processing_.erase(it);
+    processed_.erase(item);
     if (!ordering_.has_value()) return true;
     if (ordering_->IsProcessed(item)) ordering_->Done(item);
     const Entry* const entry = Find(item);
@@ -120,6 +123,7 @@ class PriorityQueueModel {
     Entry given_back = {item,     it->priority, it->is_retry,
                         --front_, /*timed=*/0,  absl::InfinitePast()};
     processing_.erase(it);
+    processed_.erase(item);
     if (const Entry* const entry = Find(item)) {
       given_back.priority = std::max(given_back.priority, entry->priority);
       given_back.is_retry = given_back.is_retry && entry->is_retry;
@@ -320,9 +324,7 @@ class PriorityQueueModel {
         [item](const HandedOut& processed) { return processed.item == item; });
   }
 
-  bool IsProcessed(int item) const {
-    return FindProcessed(item) != processing_.end();
-  }
+  bool IsProcessed(int item) const { return processed_.count(item) > 0; }
 
   const Entry* Find(int item) const {
     for (const Entry& entry : entries_) {
@@ -347,6 +349,7 @@ class PriorityQueueModel {
   std::vector<Entry> entries_;
   // In the order in which they were handed out.
   std::vector<HandedOut> processing_;
+  std::unordered_set<int> processed_;  // the items of processing_
   // With an ordering, the queued items are in it, or have been given back. The
   // one given back last comes first.
   std::optional<FairOrderingModel> ordering_;

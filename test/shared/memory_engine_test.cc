@@ -685,15 +685,20 @@ class Ordeal {
   // Empties the queue. Returns what is wrong, or an empty string.
   std::string Drain() {
     engine_.SetFaults({});
-    for (int i = 0; i < 100; ++i) {
+    absl::Status state = absl::UnknownError("stuck");
+    for (int i = 0; i < 100 && !state.ok(); ++i) {
       while (Acquire(*queues_[0]))
         End(leases_.size() - 1, /*gives_back=*/false);
       Pass(kLease / 4);
       while (!leases_.empty()) End(0, /*gives_back=*/false);
+      const auto count = queues_[1]->Count();
+      if (!count.ok()) {
+        state = count.status();
+      } else if (count->queued + count->waiting + count->processing == 0) {
+        state = absl::OkStatus();
+      }
     }
-    const auto count = queues_[1]->Count();
-    if (!count.ok()) return count.status().ToString();
-    if (count->queued + count->waiting + count->processing > 0) return "stuck";
+    if (!state.ok()) return state.ToString();
     for (auto& [item, history] : histories_) {
       const int64_t now = ++moments_;
       history.push_back({QueueOperation::kIsGone, now, now});

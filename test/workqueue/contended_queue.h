@@ -20,13 +20,15 @@
 namespace workqueue {
 namespace internal {
 
-// Opens the ring of a queue, as a thread does that has waited for the lock.
+// Opens the ring of a queue, as a thread does that has waited for the lock of
+// another thread that calls the queue.
 class RingOpener {
  public:
   // Returns whether the ring is open or has additions afterwards.
   template <typename... Args>
   static bool Open(QueueCore<Args...>* queue) {
     MutexLock lock(&queue->mu_);
+    queue->loop_held_lock_ = false;
     queue->OpenRing();
     return queue->ring_.active();
   }

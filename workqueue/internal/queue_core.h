@@ -398,25 +398,17 @@ class QueueCore : public Order::QueueInterface, protected QueueState {
   void Erase(Place place) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     entries_.Erase(place);
     Entry* moved = nullptr;
-    SlabId moved_from = kNoSlabId;
-    const auto on_move = [&moved, &moved_from](Entry* it, SlabId from) {
-      moved = it;
-      moved_from = from;
-    };
+    const auto on_move = [&moved](Entry* it, SlabId) { moved = it; };
     const auto may_move = [](const Entry& it) {
       // A lease knows the address, too.
       return !it.processing && !it.KnownToOrdering();
     };
-    if (entries_.CompactIfDue(on_move, may_move)) {
-      OnCompaction(moved, moved_from);
-    }
+    if (entries_.CompactIfDue(on_move, may_move)) OnCompaction(moved);
   }
 
   // Frees memory that the entries do not need. The address of `moved`, which is
-  // not being processed, has changed, and its id was `from`; `moved` may be
-  // null. Throws nothing.
-  virtual void OnCompaction(Entry* moved, SlabId /*from*/)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+  // not being processed, has changed; `moved` may be null. Throws nothing.
+  virtual void OnCompaction(Entry* moved) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     order_.Shrink();
     if (moved != nullptr) order_.OnMoved(moved);
   }

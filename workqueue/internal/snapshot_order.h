@@ -39,9 +39,21 @@ void SortWaiting(Snapshot<T>* snapshot) {
   });
 }
 
+// Sorts the waiting items of `*snapshot` by their times and, within a time, by
+// `sequences`. This has one number for each item; if it is empty, the items are
+// in order already.
+template <typename T>
+void SortWaiting(Snapshot<T>* snapshot, const std::vector<int64_t>& sequences) {
+  if (sequences.empty()) return;
+  const auto& waiting = snapshot->waiting;
+  SortByIndex(&snapshot->waiting, [&waiting, &sequences](size_t a, size_t b) {
+    return std::tie(waiting[a].ready_at, sequences[a]) <
+           std::tie(waiting[b].ready_at, sequences[b]);
+  });
+}
+
 // Sorts the queued items of `*snapshot` by priority, the highest first, and,
-// within a priority, by `sequences`. This has one number for each item; if it
-// is empty, the items are in order already.
+// within a priority, by `sequences`, as `SortWaiting()` does.
 template <typename T>
 void SortQueued(Snapshot<T>* snapshot, const std::vector<int64_t>& sequences) {
   if (sequences.empty()) return;
