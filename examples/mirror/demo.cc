@@ -89,8 +89,6 @@ class Faults {
   std::atomic<int64_t> changes_{0};
 };
 
-absl::Time Now() { return workqueue::Clock::GetRealClock()->TimeNow(); }
-
 // Changes the tree at `from` for `duration`. Moves the tree at `to` away for a
 // tenth of that time.
 void MakeChanges(const fs::path& from, const fs::path& to, int files,
@@ -99,14 +97,16 @@ void MakeChanges(const fs::path& from, const fs::path& to, int files,
   for (int made = 0; made < files && !stop; made += 1000) {
     churn.CreateFiles(std::min(files - made, 1000));
   }
-  const absl::Time start = Now();
+  workqueue::Clock* const clock = workqueue::Clock::GetRealClock();
+  const absl::Time start = clock->TimeNow();
   const fs::path away = to.native() + ".away";
   std::error_code error;
-  while (!stop && Now() < start + duration) {
+  while (!stop && clock->TimeNow() < start + duration) {
     for (int i = 0; i < 100; ++i) churn.Step();
     // Makes changes in bursts, like most programs.
-    workqueue::Clock::GetRealClock()->Sleep(absl::Milliseconds(20));
-    const double progress = absl::FDivDuration(Now() - start, duration);
+    clock->Sleep(absl::Milliseconds(20));
+    const double progress =
+        absl::FDivDuration(clock->TimeNow() - start, duration);
     const bool be_away = 0.5 <= progress && progress < 0.6;
     if (be_away != fs::exists(away, error)) {
       fs::rename(be_away ? to : away, be_away ? away : to, error);
