@@ -309,11 +309,13 @@ TEST_F(AsyncControllerTest, StopWaitsForWhatWasAddedDuringItsProcessing) {
   ASSERT_EQ(calls.size(), 1u);
   controller->queue().Add("a");
   Thread stopper([&controller] { EXPECT_TRUE(controller->Stop()); });
-  while (!controller->queue().ShuttingDown()) {
-  }
-  EXPECT_THAT(Calls(), IsEmpty());  // The callback that waits has ended.
+  while (!controller->queue().ShuttingDown()) std::this_thread::yield();
+  EXPECT_THAT(Calls(), IsEmpty());
   (*calls[0].done)(absl::OkStatus());
-  EXPECT_THAT(Items(), ElementsAre("a"));
+  // The stopper may be about to wake the callback that waits.
+  std::vector<std::string> items;
+  while ((items = Items()).empty()) std::this_thread::yield();
+  EXPECT_THAT(items, ElementsAre("a"));
   stopper.join();
   EXPECT_EQ(controller->queue().Len(), 0u);
 }

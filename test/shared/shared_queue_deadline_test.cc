@@ -418,6 +418,8 @@ TEST_F(SharedQueueDeadlineTest, AReconciliationIsToldThatItsLeaseIsLost) {
     EXPECT_FALSE(lost_at_first);
     EXPECT_TRUE(told) << async;
     EXPECT_GT(token, 0);
+    // The end of the lost lease may not be known yet.
+    controller->AwaitIdle();
     EXPECT_TRUE(controller->Stop());
   }
 }
