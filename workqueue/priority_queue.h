@@ -451,8 +451,7 @@ class PriorityQueue final
 
   // Returns the number of waiting items.
   size_t NumWaiting() {
-    Lock lock(this);
-    this->loop_held_lock_ = true;
+    Lock lock(this, Lock::kLoop);
     return this->ShuttingDown() ? 0 : waiting_.size();
   }
 
@@ -515,8 +514,7 @@ class PriorityQueue final
 
   // Called by the waiting loop. Makes a batch of the items that are due ready.
   absl::Time Run(absl::Time now) override {
-    Lock lock(this);
-    this->loop_held_lock_ = true;
+    Lock lock(this, Lock::kLoop);
     const absl::Time next = RunBatch(now);
     loop_wake_time_.Set(next);
     return next;

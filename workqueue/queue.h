@@ -158,8 +158,7 @@ class Queue
   // waiting loop.
   template <typename F>
   auto AddSeveral(F f) {
-    Lock lock(this);
-    this->loop_held_lock_ = true;
+    Lock lock(this, Lock::kLoop);
     return f([this](const T& item) ABSL_NO_THREAD_SAFETY_ANALYSIS {
       if (this->ShuttingDown()) return internal::ShuttingDownError();
       this->AddWithoutPriority(item, Hash()(item));

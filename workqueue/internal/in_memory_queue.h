@@ -422,8 +422,7 @@ class InMemoryQueue : public QueueCore<T, Order, Hash, Eq>,
 
   // Reports the work in progress.
   void ReportProgress() {
-    Lock lock(this);  // Also counts what has been pushed.
-    this->loop_held_lock_ = true;
+    Lock lock(this, Lock::kLoop);  // Also counts what has been pushed.
     errors_.Try([] { return "the oldest queued item cannot be reported"; },
                 [&] { metrics_->UpdateOldestQueued(); });
     if (IsShuttingDown()) return;

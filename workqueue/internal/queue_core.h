@@ -214,6 +214,15 @@ class QueueCore : public Order::QueueInterface, protected QueueState {
       if (contended_) queue->OpenRing();
       queue_->ApplyPushed();
     }
+    // For the waiting loop. It takes the lock once in a while, so the next
+    // thread that finds the lock taken does not open the ring. Otherwise the
+    // metrics of a program with one thread might lag behind.
+    enum Holder { kLoop };
+    Lock(QueueCore* queue, Holder) ABSL_EXCLUSIVE_LOCK_FUNCTION(queue->mu_)
+        : queue_(queue), lock_(&queue->mu_) {
+      queue->loop_held_lock_ = true;
+      queue_->ApplyPushed();
+    }
     ABSL_ATTRIBUTE_ALWAYS_INLINE ~Lock() ABSL_UNLOCK_FUNCTION() {
       if (ABSL_PREDICT_FALSE(queue_->GettersWait())) {
         queue_->WakeGetters(queue_->order_.next(), queue_->order_.size(),
@@ -433,10 +442,6 @@ class QueueCore : public Order::QueueInterface, protected QueueState {
   QueuedItemList<T> processing_ ABSL_GUARDED_BY(mu_);
   // The additions that other threads have left to the thread with the lock.
   AddRing<T> ring_;
-  // The waiting loop sets this when it takes the lock. It does so once in a
-  // while, so the next thread that finds the lock taken does not open the ring.
-  // Otherwise the metrics of a program with one thread might lag behind.
-  bool loop_held_lock_ ABSL_GUARDED_BY(mu_) = false;
 
  private:
   friend RingOpener;
@@ -477,6 +482,9 @@ class QueueCore : public Order::QueueInterface, protected QueueState {
     }
     return true;
   }
+
+  // Whether the waiting loop has held the lock since `OpenRing()` was called.
+  bool loop_held_lock_ ABSL_GUARDED_BY(mu_) = false;
 };
 
 }  // namespace workqueue::internal
