@@ -383,8 +383,9 @@ class Interface {
   // `absl::InternalError`, and the item stays queued.
   //
   // A callback is owned by the queue, and is destroyed after its call. The
-  // destructor of the queue blocks until all callbacks have been called; these
-  // calls must not use the queue. So a callback must not destroy the queue.
+  // destructor of the queue blocks until all callbacks have been called and
+  // these calls have returned. They may end a lease, and must not use the queue
+  // otherwise. So a callback must not destroy the queue.
   // `executor` is not owned and must outlive the queue. Neither `executor` nor
   // `callback` may be null.
   //

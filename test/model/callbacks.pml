@@ -7,7 +7,7 @@
 //   -DCALLBACKS=2                                | holds, and all_end
 //   -DCALLBACKS=2 -DINLINE=1                     | holds
 //   -DCALLBACKS=2 -DAT_A_TIME=2                  | holds
-//   -DCALLBACKS=3 -DGETTERS=0                    | holds
+//   -DCALLBACKS=3 -DGETTERS=0                    | holds | slow
 //   -DGETTERS=2 -DCALLBACKS=1                    | holds
 //   -DSTOPPERS=1 -DADDERS=1                      | holds, and all_end | slow
 //   -DSTOPPERS=1 -DADDERS=1 -DINLINE=1           | holds
@@ -27,6 +27,8 @@
 //   -DSTOPPERS=1 -DCALLBACKS=1 -DBROKEN_DRAIN_BEGINS_LATE | assertion .*drain_asleep
 //   -DSTOPPERS=1 -DCALLBACKS=1 -DBROKEN_DRAIN_BLOCKS_LATE | assertion .*gone
 //   -DBROKEN_DESTRUCTOR_WAITS_FOR_NO_CALLBACK    | assertion .*gone
+//   -DBROKEN_DESTRUCTOR_WAITS_FOR_NO_CALL        | assertion .*gone
+//   -DBROKEN_CALL_ENDS_LOCKED                    | assertion .*gone
 //   -DBROKEN_DESTRUCTOR_HANDS_OUT                | assertion .*closing
 //   -DBOUND=1 -DBROKEN_RUNS_WHAT_IS_HELD_BACK    | assertion .*processing
 
@@ -61,6 +63,8 @@ bool shutting_down;
 bool closing;
 byte drain_ends;
 byte blocked;
+byte in_call;  // begun_calls_ without the calls that have ended
+bool destroyed;  // whether ended_calls_ has kDestroyed
 byte woken_getters;
 bool turn_of_callback;
 // The callbacks that wait and have not been woken, a bit for each, those that
@@ -217,6 +221,8 @@ inline RunCallback(one) {
 #endif
     :: !waits_again && !(cancelled & one) ->
       over = over | one;
+      called = true;
+      in_call++;
 #if defined(BROKEN_DESTRUCTOR_HANDS_OUT)
       if
       :: ready ->
@@ -273,11 +279,28 @@ inline RunCallback(one) {
     got = false;
     Done()
   :: else
+  fi;
+  if
+  :: called -> EndCall()
+  :: else
   fi
 }
 
+// QueueState::EndCall()
+inline EndCall() {
+#if defined(BROKEN_CALL_ENDS_LOCKED)
+  d_step { in_call--; called = false }
+  atomic { !locked -> assert(!gone) }
+#else
+  if
+  :: atomic { !destroyed -> in_call--; called = false }
+  :: atomic { destroyed && !locked -> assert(!gone); in_call--; called = false }
+  fi
+#endif
+}
+
 // The variables of a thread that may wake callbacks.
-#define LOCALS byte to_send, task; bool got
+#define LOCALS byte to_send, task; bool got, called
 
 #if INLINE
 // Runs the callbacks that the thread has woken, one after the other.
@@ -481,7 +504,8 @@ end:
 }
 
 // The destructor. The caller ensures that no call is in progress or follows,
-// except for calls that block, and that all leases have ended.
+// except for calls that block, and that all leases have ended but those of
+// callbacks that are being called.
 proctype Destroyer() {
   LOCALS;
   if
@@ -489,17 +513,21 @@ proctype Destroyer() {
   :: true -> end_it
   fi;
   atomic {
-    calls == 0 && threads_busy == 0 && processing == 0 && !locked ->
+    calls == 0 && threads_busy == 0 && !locked ->
     closing = true;
     BeginShutDown();
     EndDrains();
     WakeGetters()
   }
   Send();
+  atomic { !locked -> destroyed = true }
 #if defined(BROKEN_DESTRUCTOR_WAITS_FOR_NO_CALLBACK)
   atomic { asleep == 0 && getters == 0 -> gone = true }
-#else
+#elif defined(BROKEN_DESTRUCTOR_WAITS_FOR_NO_CALL)
   atomic { blocked == 0 && !locked -> gone = true }
+#else
+  atomic { blocked == 0 && in_call == 0 && !locked -> gone = true }
+  assert(processing == 0)
 #endif
 }
 

@@ -358,6 +358,28 @@ void Block() {
 const AddScenario blocked("queue_blocked", "who blocks in a queue that ends",
                           Block, /*exact_time=*/true);
 
+// A queue is destroyed while its callbacks get items, as the program cannot
+// know which of them get one.
+const AddScenario last_calls(
+    "last_calls", "a queue that is destroyed while callbacks get items", [] {
+      const std::unique_ptr<Executor> executor = AnyExecutor();
+      std::unique_ptr<Interface<Key>> queue = AnyQueue();
+      int called = 0;
+      const int callbacks = 1 + Choose(3);
+      for (int i = 0; i < callbacks; ++i) {
+        queue->AcquireAsync(executor.get(),
+                            [&called](absl::StatusOr<Lease<Key>> lease) {
+                              if (lease.ok()) lease->Done();
+                              ++called;
+                            });
+      }
+      for (int i = Choose(callbacks + 1); i > 0; --i) {
+        queue->Add(absl::StrCat(i));
+      }
+      queue.reset();
+      Check(called == callbacks, "a call outlives its queue");
+    });
+
 // Threads add items and shut the queue down. Who gets the last item, or learns
 // of the shutdown, destroys the queue at once, while their calls return.
 const AddScenario queue_end(

@@ -264,6 +264,31 @@ TEST_P(CallbackLifetimeTest, ACallbackMayRunWhileItsQueueIsDestroyed) {
   EXPECT_TRUE(cancelled);
 }
 
+// The program cannot know that a callback is about to get an item.
+TEST_P(CallbackLifetimeTest, ACallbackThatHasAnItemDelaysTheDestructor) {
+  ThreadPoolOptions options;
+  options.threads = 1;
+  const auto pool = *ThreadPool::Create(options);
+  absl::Notification has_item;
+  absl::Notification destroyed;
+  bool ended = false;
+  queue_->AcquireAsync(pool.get(), [&](Item item) {
+    has_item.Notify();
+    destroyed.WaitForNotification();
+    item->Done();
+    ended = true;
+  });
+  InlineExecutor executor;
+  queue_->AcquireAsync(&executor, [&](Item item) {
+    EXPECT_TRUE(absl::IsCancelled(item.status()));
+    destroyed.Notify();
+  });
+  queue_->Add("a");
+  has_item.WaitForNotification();
+  queue_.reset();
+  EXPECT_TRUE(ended);
+}
+
 TEST_P(CallbackLifetimeTest, ACancelledCallbackOnItsWayDelaysTheDestructor) {
   ThreadPoolOptions options;
   options.threads = 1;

@@ -303,18 +303,11 @@ class InMemoryQueue : public QueueCore<T, Order, Hash, Eq>,
       }
       Delete(getter);
       --woken_getters_;
-      // The destructor waits for the call. A lease keeps the queue anyway.
-      if (callback != nullptr && !lease.ok()) ++this->blocked_;
+      // The destructor waits for the call.
+      if (callback != nullptr) this->BeginCall();
     }
     if (callback == nullptr) return;
-    if (lease.ok()) {
-      std::move(callback)(std::move(lease));
-      return;
-    }
-    absl::Cleanup called = [this] {
-      MutexLock lock(&mu_);
-      --this->blocked_;
-    };
+    const absl::Cleanup called = [this] { this->EndCall(); };
     std::move(callback)(std::move(lease));
     callback = nullptr;
   }

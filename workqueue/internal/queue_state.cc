@@ -169,10 +169,11 @@ void QueueState::BeginDestruction() {
 
 void QueueState::AwaitNobodyBlocks() {
   Trampoline::RunDeferred();
-  const auto nobody_blocks = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    return !ThreadsBlock();
-  };
   MutexLock lock(&mu_);
+  const uint64_t ended = ended_calls_.fetch_add(kDestroyed);
+  const auto nobody_blocks = [this, ended]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return !ThreadsBlock() && begun_calls_ == ended + ended_late_;
+  };
   if (!nobody_blocks() && BlocksLoop()) {
     Fatal(absl::StrCat(
         errors_.who(),
@@ -181,6 +182,11 @@ void QueueState::AwaitNobodyBlocks() {
         "first, and let the loop run"));
   }
   mu_.Await(absl::Condition(&nobody_blocks));
+}
+
+void QueueState::EndLateCall() {
+  MutexLock lock(&mu_);
+  ++ended_late_;
 }
 
 void QueueState::DieOfLeases(size_t leases, absl::string_view item) const {

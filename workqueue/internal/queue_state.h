@@ -152,9 +152,17 @@ class QueueState {
   // destructor of the derived class, before `AwaitNobodyBlocks()`.
   void BeginDestruction() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  // Blocks until no thread blocks and no callback waits in the queue. First
-  // runs the callbacks that this thread has deferred.
+  // Blocks until no thread blocks in the queue, no callback waits in it, and
+  // none is being called. First runs the callbacks that this thread has
+  // deferred.
   void AwaitNobodyBlocks() ABSL_LOCKS_EXCLUDED(mu_);
+
+  // Surround the call of a callback, for whose end the destructor waits. Most
+  // calls end without the lock.
+  void BeginCall() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { ++begun_calls_; }
+  void EndCall() ABSL_LOCKS_EXCLUDED(mu_) {
+    if (ended_calls_.fetch_add(1) >= kDestroyed) EndLateCall();
+  }
 
   // Aborts the program with a message: the queue is destroyed while `leases`
   // leases exist, and one of them is of `item`.
@@ -179,6 +187,9 @@ class QueueState {
     bool woken = false;
   };
 
+  // The part of `EndCall()` for which the destructor waits.
+  void EndLateCall() ABSL_LOCKS_EXCLUDED(mu_);
+
   // Wakes all threads that wait for an item, so that they look whether they
   // must end. They leave the list themselves.
   void SignalGetters() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -187,6 +198,8 @@ class QueueState {
   bool BlocksLoop() const {
     return driven_loop_ != nullptr && driven_loop_->IsDrivenHere();
   }
+
+  static constexpr uint64_t kDestroyed = uint64_t{1} << 63;
 
   const RunCallbackFunction run_callback_;
   // That of the queue's clock, if the program drives it, and null otherwise.
@@ -203,12 +216,18 @@ class QueueState {
 
   // Written under mu_.
   sync::Atomic<bool> shutting_down_{false};
+  // See `begun_calls_`.
+  sync::Atomic<uint64_t> ended_calls_{0};
+  // The calls of callbacks that have begun, and those of them that have ended
+  // since the destructor added `kDestroyed` to `ended_calls_`. A call that sees
+  // no such addition does not use the queue any more.
+  uint64_t begun_calls_ ABSL_GUARDED_BY(mu_) = 0;
+  uint64_t ended_late_ ABSL_GUARDED_BY(mu_) = 0;
   // Whether a callback is woken next if threads wait, too.
   bool turn_of_callback_ ABSL_GUARDED_BY(mu_) = false;
 
  protected:
-  // The number of threads that block in `AwaitItem()` or `AwaitDrained()`, and
-  // of callbacks that are being called with an error.
+  // The number of threads that block in `AwaitItem()` or `AwaitDrained()`.
   size_t blocked_ ABSL_GUARDED_BY(mu_) = 0;
   // The threads that wait and have not been woken, the last one first, the
   // callbacks likewise, but the first one first, and the number of both that
