@@ -159,6 +159,7 @@ class SchedulerSubject final : public Subject {
 struct Kind {
   const char* name;
   std::unique_ptr<Subject> (*make)(FakeClock* clock);
+  bool has_wheel = false;
 };
 
 void PrintTo(const Kind& kind, std::ostream* os) { *os << kind.name; }
@@ -178,12 +179,12 @@ std::unique_ptr<Subject> WithPriorities(FakeClock* clock) {
 
 const Kind kKinds[] = {
     {"DelayQueue", &OnHeap<DelayQueueSubject>},
-    {"DelayQueueWithAWheel", &OnWheel<DelayQueueSubject>},
+    {"DelayQueueWithAWheel", &OnWheel<DelayQueueSubject>, true},
     {"DelayingQueue", &OnHeap<QueueSubject>},
-    {"DelayingQueueWithAWheel", &OnWheel<QueueSubject>},
+    {"DelayingQueueWithAWheel", &OnWheel<QueueSubject>, true},
     {"PriorityQueue", &WithPriorities},
     {"Scheduler", &OnHeap<SchedulerSubject>},
-    {"SchedulerWithAWheel", &OnWheel<SchedulerSubject>},
+    {"SchedulerWithAWheel", &OnWheel<SchedulerSubject>, true},
 };
 
 class ClockJumpTest : public testing::TestWithParam<Kind> {
@@ -207,6 +208,20 @@ class ClockJumpTest : public testing::TestWithParam<Kind> {
 
 INSTANTIATE_TEST_SUITE_P(Kinds, ClockJumpTest, testing::ValuesIn(kKinds),
                          [](const auto& info) { return info.param.name; });
+
+// Limiters choose such delays.
+TEST_P(ClockJumpTest, FractionsOfANanosecondArePassedByAStep) {
+  int value = 0;
+  for (const absl::Duration delay :
+       {absl::Seconds(1) / 3, kNs / 4, 7 * kNs / 4, absl::Seconds(1) / 3}) {
+    subject_->Add(++value, delay);
+    EXPECT_EQ(subject_->Come(), Ints());
+    clock_.Step(delay);
+    if (!GetParam().has_wheel) EXPECT_EQ(subject_->Come(), Ints{value});
+    clock_.Step(kTick);
+    if (GetParam().has_wheel) EXPECT_EQ(subject_->Come(), Ints{value});
+  }
+}
 
 TEST_P(ClockJumpTest, NothingIsEarlyAfterItWentBack) {
   subject_->Add(1, absl::Hours(1));

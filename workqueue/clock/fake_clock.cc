@@ -25,6 +25,17 @@ namespace workqueue {
 
 using internal::MutexLock;
 
+namespace {
+
+// Returns what a clock shows whose time is `t`.
+absl::Time Shown(absl::Time t) {
+  const absl::Time epoch = absl::UnixEpoch();
+  return internal::FiniteTime(epoch +
+                              absl::Ceil(t - epoch, absl::Nanoseconds(1)));
+}
+
+}  // namespace
+
 // The clock's mu_ guards all members.
 class FakeClock::FakeParker final : public Parker {
  public:
@@ -146,7 +157,7 @@ class FakeClock::FakeAlarm final : public Alarm {
 
 FakeClock::FakeClock(absl::Time start)
     : awaiting_(
-          internal::FiniteTime(start),
+          Shown(start),
           [this] {
             MutexLock lock(&mu_);
             asleep_.insert(std::this_thread::get_id());
@@ -156,7 +167,7 @@ FakeClock::FakeClock(absl::Time start)
             MutexLock lock(&mu_);
             asleep_.erase(std::this_thread::get_id());
           }),
-      now_(internal::FiniteTime(start)) {}
+      now_(Shown(start)) {}
 
 void FakeClock::Step(absl::Duration d) {
   Move([d](absl::Time now) { return now + d; });
@@ -174,7 +185,7 @@ void FakeClock::Move(absl::FunctionRef<absl::Time(absl::Time)> move) {
   std::vector<FakeAlarm*> ringing;
   {
     MutexLock lock(&mu_);
-    now = internal::FiniteTime(move(now_));
+    now = Shown(move(now_));
     if (now < now_) {
       for (FakeParker* loop : loops_) loop->UnparkLocked();
     }

@@ -73,6 +73,10 @@ namespace workqueue {
 // of a `Scheduler` that runs at a fixed rate makes up for so many runs that
 // `Step()` does not return.
 //
+// The time has whole nanoseconds, as that of a real clock. A fraction is
+// rounded up. So an item that was added for a delay is there after a step by
+// this delay, whatever fraction a limiter has chosen.
+//
 // The time jumps: `Step(absl::Hours(1))` wakes each loop once, at the end of
 // the hour, and not at the times in between. To visit those times, make several
 // smaller steps.
