@@ -13,11 +13,15 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "test/simulation/any_executor.h"
 #include "test/simulation/controller_life.h"
 #include "test/simulation/scenario.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/clock/parker.h"
+#include "workqueue/controller/async_reconcile.h"
 #include "workqueue/controller/controller.h"
 #include "workqueue/controller/reconcile.h"
+#include "workqueue/executor.h"
 #include "workqueue/leader_election/leader_election_source.h"
 #include "workqueue/leader_election/leader_elector.h"
 #include "workqueue/shared/testing/memory_engine.h"
@@ -71,8 +75,20 @@ const AddScenario shared_term(
 const AddScenario ended(
     "controller_end", "a Controller that a callback destroys", [] {
       using Key = std::string;
-      const auto loop = std::make_shared<WaitingLoop>(Clock::GetRealClock());
-      const bool start_destroys = OneIn(2);
+      const bool asynchronous = OneIn(2);
+      const std::unique_ptr<Executor> executor = AnyExecutor();
+      // Where a program sleeps that drives the loop.
+      const std::unique_ptr<Parker> poll =
+          asynchronous && OneIn(2)
+              ? Clock::GetRealClock()->NewParker(Parker::Role::kCaller)
+              : nullptr;
+      const auto loop =
+          poll == nullptr
+              ? std::make_shared<WaitingLoop>(Clock::GetRealClock())
+              : std::make_shared<WaitingLoop>(Clock::GetRealClock(),
+                                              [&poll] { poll->Unpark(); });
+      // A destructor on the loop that the program drives must not wait.
+      const bool start_destroys = poll == nullptr && OneIn(2);
       const bool source_stops = OneIn(2);
       std::unique_ptr<Controller<Key>> owned;
       Controller<Key>* controller = nullptr;
@@ -96,8 +112,16 @@ const AddScenario ended(
       };
       ControllerOptions<Key> options;
       options.clock = loop;
-      options.workers = 1 + Choose(2);
-      options.reconcile = [](const Key&) { return absl::OkStatus(); };
+      if (asynchronous) {
+        options.executor = executor.get();
+        options.reconcile_async = [](const Key&, const AsyncReconcileContext&,
+                                     ReconcileCompletion done) {
+          done(absl::OkStatus());
+        };
+      } else {
+        options.workers = 1 + Choose(2);
+        options.reconcile = [](const Key&) { return absl::OkStatus(); };
+      }
       Source<Key> source;
       source.name = "source";
       source.wait_for_sync = start_destroys;
@@ -117,7 +141,14 @@ const AddScenario ended(
           });
       Check(begun.ok(), begun.message());
       if (!start_destroys) stop();
-      while (!gone) sync::Yield();
+      while (!gone) {
+        if (poll == nullptr) {
+          sync::Yield();
+        } else {
+          const absl::Time next = loop->RunDue();
+          if (!gone) poll->ParkUntil(next);
+        }
+      }
       Check(started == 1 && stopped == stops,
             "a callback is not called, or twice");
     });

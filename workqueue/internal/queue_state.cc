@@ -170,17 +170,18 @@ void QueueState::BeginDestruction() {
 void QueueState::AwaitNobodyBlocks() {
   Trampoline::RunDeferred();
   MutexLock lock(&mu_);
-  const uint64_t ended = ended_calls_.fetch_add(kDestroyed);
-  const auto nobody_blocks = [this, ended]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    return !ThreadsBlock() && begun_calls_ == ended + ended_late_;
-  };
-  if (!nobody_blocks() && BlocksLoop()) {
+  // Calls return without the loop.
+  if (ThreadsBlock() && BlocksLoop()) {
     Fatal(absl::StrCat(
         errors_.who(),
         " is destroyed on the thread that runs its waiting loop, before its "
         "callbacks have been called or its threads have returned; shut it down "
         "first, and let the loop run"));
   }
+  const uint64_t ended = ended_calls_.fetch_add(kDestroyed);
+  const auto nobody_blocks = [this, ended]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return !ThreadsBlock() && begun_calls_ == ended + ended_late_;
+  };
   mu_.Await(absl::Condition(&nobody_blocks));
 }
 
