@@ -47,7 +47,8 @@ Timers::~Timers() {
     internal::Trampoline::RunDeferred();
     {
       MutexLock lock(&mu_);
-      if (!left() && loop_->IsDrivenHere()) {
+      // Calls in progress return without the loop.
+      if (!left() && entries_.size() > calls_ && loop_->IsDrivenHere()) {
         internal::Fatal(
             "timers are destroyed on the thread that runs their waiting loop, "
             "while executors still have callbacks; shut them down first, and "
@@ -128,12 +129,14 @@ absl::Time Timers::Run(absl::Time now) {
 void Timers::Call(Entry* entry) {
   const absl::Cleanup remove = [this, entry] {
     MutexLock lock(&mu_);
+    --calls_;
     Remove(entry);
   };
   TimerCallback callback;  // destroyed before the entry
   bool shut_down;
   {
     MutexLock lock(&mu_);
+    ++calls_;
     callback = std::exchange(entry->callback, nullptr);
     shut_down = shut_down_;
   }

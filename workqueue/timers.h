@@ -4,6 +4,7 @@
 #ifndef WORKQUEUE_TIMERS_H_
 #define WORKQUEUE_TIMERS_H_
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <utility>
@@ -100,9 +101,9 @@ class Timers final : private WaitingLoop::Client {
 
   // Shuts the timers down, submits the callbacks that wait, and blocks until
   // all have returned and are destroyed. A callback of other timers may destroy
-  // these, even on the same loop. Aborts the program if it would block the
-  // thread of a loop that the program drives. That does not happen with an
-  // `InlineExecutor`.
+  // these, even on the same loop. On the thread of a loop that the program
+  // drives, aborts the program if an executor has callbacks to call. That does
+  // not happen with an `InlineExecutor`.
   ~Timers() override;
 
   Timers(const Timers&) = delete;
@@ -160,6 +161,8 @@ class Timers final : private WaitingLoop::Client {
   internal::WaitingSet waiting_ ABSL_GUARDED_BY(mu_);
   // Until when the loop does not run this client.
   internal::WakeTime wake_time_ ABSL_GUARDED_BY(mu_);
+  // The number of calls in progress.
+  size_t calls_ ABSL_GUARDED_BY(mu_) = 0;
   bool shut_down_ ABSL_GUARDED_BY(mu_) = false;
 };
 

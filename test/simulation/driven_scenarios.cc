@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "test/simulation/any_executor.h"
 #include "test/simulation/scenario.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/parker.h"
@@ -21,6 +22,8 @@
 #include "workqueue/lease.h"
 #include "workqueue/loop_executor.h"
 #include "workqueue/priority_queue.h"
+#include "workqueue/queue.h"
+#include "workqueue/simulation/sync.h"
 #include "workqueue/timer/scheduler.h"
 #include "workqueue/timer/waiting_loop.h"
 #include "workqueue/timers.h"
@@ -180,6 +183,41 @@ class DrivenLife {
 const AddScenario driven("driven_loop",
                          "queues, timers and tasks on a loop of the program",
                          [] { DrivenLife().Live(); });
+
+// The thread that drives the loop destroys a queue and timers when all
+// callbacks have been called. Their calls need not have returned.
+const AddScenario end(
+    "driven_end", "what is destroyed on its loop while calls return", [] {
+      const auto loop =
+          std::make_shared<WaitingLoop>(Clock::GetRealClock(), [] {});
+      const std::unique_ptr<Executor> executor = AnyExecutor();
+      QueueOptions<Key> queue_options;
+      queue_options.clock = loop;
+      auto queue = std::make_unique<Queue<Key>>(std::move(queue_options));
+      TimersOptions timers_options;
+      timers_options.clock = loop;
+      auto timers = std::make_unique<Timers>(std::move(timers_options));
+      int left = 1 + Choose(3);
+      for (int i = left; i > 0; --i) {
+        if (OneIn(2)) {
+          timers->CallAfter(absl::ZeroDuration(), executor.get(),
+                            [&left](const absl::Status&) { --left; });
+          continue;
+        }
+        queue->AcquireAsync(executor.get(),
+                            [&left](absl::StatusOr<Lease<Key>> lease) {
+                              lease->Done();
+                              --left;
+                            });
+        queue->Add(absl::StrCat(i));
+      }
+      while (left > 0) {
+        loop->RunDue();
+        sync::Yield();
+      }
+      timers.reset();
+      queue.reset();
+    });
 
 }  // namespace
 }  // namespace workqueue

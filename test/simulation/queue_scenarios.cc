@@ -22,7 +22,6 @@
 #include "test/simulation/any_executor.h"
 #include "test/simulation/queue_life.h"
 #include "test/simulation/scenario.h"
-#include "workqueue/clock/clock.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/executor.h"
 #include "workqueue/fair_ordering.h"
@@ -32,8 +31,6 @@
 #include "workqueue/priority_queue.h"
 #include "workqueue/queue.h"
 #include "workqueue/rate_limiting_queue.h"
-#include "workqueue/simulation/sync.h"
-#include "workqueue/timer/waiting_loop.h"
 
 namespace workqueue {
 namespace {
@@ -362,23 +359,11 @@ const AddScenario blocked("queue_blocked", "who blocks in a queue that ends",
                           Block, /*exact_time=*/true);
 
 // A queue is destroyed while its callbacks get items, as the program cannot
-// know which of them get one. The thread that drives its loop may only do so
-// when all have been called, but their calls need not have returned.
+// know which of them get one.
 const AddScenario last_calls(
     "last_calls", "a queue that is destroyed while callbacks get items", [] {
       const std::unique_ptr<Executor> executor = AnyExecutor();
-      std::unique_ptr<Interface<Key>> queue;
-      const bool drives_loop = OneIn(3);
-      if (drives_loop) {
-        QueueOptions<Key> options;
-        const auto loop =
-            std::make_shared<WaitingLoop>(Clock::GetRealClock(), [] {});
-        loop->RunDue();
-        options.clock = loop;
-        queue = std::make_unique<Queue<Key>>(std::move(options));
-      } else {
-        queue = AnyQueue();
-      }
+      std::unique_ptr<Interface<Key>> queue = AnyQueue();
       int called = 0;
       const int callbacks = 1 + Choose(3);
       for (int i = 0; i < callbacks; ++i) {
@@ -388,11 +373,9 @@ const AddScenario last_calls(
                               ++called;
                             });
       }
-      for (int i = drives_loop ? callbacks : Choose(callbacks + 1); i > 0;
-           --i) {
+      for (int i = Choose(callbacks + 1); i > 0; --i) {
         queue->Add(absl::StrCat(i));
       }
-      while (drives_loop && called < callbacks) sync::Yield();
       queue.reset();
       Check(called == callbacks, "a call outlives its queue");
     });
