@@ -217,9 +217,8 @@ TEST_P(ClockJumpTest, FractionsOfANanosecondArePassedByAStep) {
     subject_->Add(++value, delay);
     EXPECT_EQ(subject_->Come(), Ints());
     clock_.Step(delay);
-    if (!GetParam().has_wheel) EXPECT_EQ(subject_->Come(), Ints{value});
-    clock_.Step(kTick);
-    if (GetParam().has_wheel) EXPECT_EQ(subject_->Come(), Ints{value});
+    if (GetParam().has_wheel) clock_.Step(kTick);
+    EXPECT_EQ(subject_->Come(), Ints{value});
   }
 }
 
