@@ -137,7 +137,10 @@ class PriorityQueue final
  public:
   explicit PriorityQueue(PriorityQueueOptions<T> options = {})
       : PriorityQueue(options, options.clock.LoopOrNew(options.name)) {}
-  ~PriorityQueue() override { loop_->Remove(this); }
+  ~PriorityQueue() override {
+    this->AwaitEnd();
+    loop_->Remove(this);
+  }
 
   // Returns a new rate limiter, as the queue has if its options have none.
   static std::unique_ptr<RateLimiter<T>> NewDefaultRateLimiter() {

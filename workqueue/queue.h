@@ -108,6 +108,7 @@ class Queue
   explicit Queue(QueueOptions<T> options = {})
       : Base(options.name, options.metrics_provider, options.log_sink,
              options.clock, std::move(options.ordering)) {}
+  ~Queue() override { this->AwaitEnd(); }
 
   absl::Status AddItems(const AddOptions& options,
                         absl::Span<const T> items) override {

@@ -20,6 +20,7 @@
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/interfaces.h"
+#include "workqueue/priority_queue.h"
 #include "workqueue/queue.h"
 #include "workqueue/rate_limiting_queue.h"
 
@@ -30,6 +31,9 @@ struct QueueKind {
   std::unique_ptr<Interface<std::string>> (*make)(QueueOptions<std::string>);
   bool watched = true;  // made with a WatchedFifo
   bool plain = false;   // a PlainQueue
+  // Whether what is added while it is processed keeps the place of its
+  // addition.
+  bool keeps_place = false;
 };
 
 inline void PrintTo(const QueueKind& kind, std::ostream* os) {
@@ -40,7 +44,11 @@ template <typename Made, typename Options>
 std::unique_ptr<Interface<std::string>> MakeQueueOf(
     QueueOptions<std::string> common) {
   Options options;
-  static_cast<QueueOptions<std::string>&>(options) = std::move(common);
+  options.name = std::move(common.name);
+  options.metrics_provider = common.metrics_provider;
+  options.log_sink = common.log_sink;
+  options.clock = std::move(common.clock);
+  options.ordering = std::move(common.ordering);
   return std::make_unique<Made>(std::move(options));
 }
 
@@ -54,6 +62,10 @@ inline std::vector<QueueKind> EveryQueueKind() {
        &MakeQueueOf<DelayingQueue<T>, DelayingQueueOptions<T>>},
       {"RateLimitingQueue",
        &MakeQueueOf<RateLimitingQueue<T>, RateLimitingQueueOptions<T>>},
+      {"PriorityQueue", &MakeQueueOf<PriorityQueue<T>, PriorityQueueOptions<T>>,
+       /*watched=*/false, /*plain=*/false, /*keeps_place=*/true},
+      {"OrderedPriorityQueue",
+       &MakeQueueOf<PriorityQueue<T>, PriorityQueueOptions<T>>},
       {"PlainQueue", &MakeQueueOf<PlainQueue<T>, QueueOptions<T>>,
        /*watched=*/true, /*plain=*/true},
   };

@@ -17,6 +17,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
@@ -287,6 +288,39 @@ TEST_P(CallbackLifetimeTest, ACallbackThatHasAnItemDelaysTheDestructor) {
   has_item.WaitForNotification();
   queue_.reset();
   EXPECT_TRUE(ended);
+}
+
+// Ends so many leases that entries move, among them those of items that wait.
+TEST_P(CallbackLifetimeTest, ACallbackMayEndABatchWhileItsQueueIsDestroyed) {
+  constexpr int kItems = 4000;
+  for (int i = 0; i < kItems; ++i) queue_->Add(absl::StrCat("a", i));
+  AddOptions later;
+  later.after = absl::Hours(1);
+  for (int i = 0; i < kItems; ++i) {
+    queue_->AddWithOptions(later, {absl::StrCat("waits ", i)});
+  }
+  for (int i = 0; i < kItems; ++i) queue_->Done(*queue_->Get());
+  constexpr size_t kBatch = 64;
+  for (size_t i = 0; i < kBatch; ++i) queue_->Add(absl::StrCat("b", i));
+  LeaseBatch<std::string> batch = *queue_->AcquireUpTo(kBatch);
+
+  ThreadPoolOptions options;
+  options.threads = 1;
+  const auto pool = *ThreadPool::Create(options);
+  absl::Notification has_item;
+  absl::Notification destroyed;
+  queue_->AcquireAsync(pool.get(), [&](Item item) {
+    has_item.Notify();
+    destroyed.WaitForNotification();
+    batch.Done();
+    item->Done();
+  });
+  InlineExecutor executor;
+  queue_->AcquireAsync(&executor, [&](Item) { destroyed.Notify(); });
+  queue_->Add("c");
+  has_item.WaitForNotification();
+  queue_.reset();
+  EXPECT_TRUE(batch.empty());
 }
 
 TEST_P(CallbackLifetimeTest, ACancelledCallbackOnItsWayDelaysTheDestructor) {

@@ -190,16 +190,18 @@ class InMemoryQueue : public QueueCore<T, Order, Hash, Eq>,
             std::forward<Args>(order)...) {
     this->StartReports([this] { ReportProgress(); }, name, clock);
   }
+  ~InMemoryQueue() override { this->StopReports(); }
+
   // Shuts the queue down, and blocks until no call blocks in it. The blocked
-  // calls return no item.
-  ~InMemoryQueue() override {
+  // calls return no item. The destructor of the derived class must call this
+  // first: a callback may end a lease, which calls virtual functions.
+  void AwaitEnd() {
     {
       Lock lock(this);
       this->BeginDestruction();
     }
     this->AwaitNobodyBlocks();
     CheckNoLeases();
-    this->StopReports();
   }
 
   // Refuses items from now on. `OnShutDown()` is called with the lock held: a
