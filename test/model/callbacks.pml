@@ -24,6 +24,7 @@
 //   -DBROKEN_SENDS_LOCKED -DINLINE=1             | assertion .*waiting
 //   -DBROKEN_TAKES_NO_TURNS                      | assertion .*passed_over
 //   -DBROKEN_TAKES_NO_TURNS_OF_THREADS           | assertion .*passed_over
+//   -DBROKEN_THREADS_AWAIT_CALLBACKS             | assertion .*woken_threads
 //   -DSTOPPERS=1 -DCALLBACKS=1 -DBROKEN_DRAIN_BEGINS_LATE | assertion .*drain_asleep
 //   -DSTOPPERS=1 -DCALLBACKS=1 -DBROKEN_DRAIN_BLOCKS_LATE | assertion .*gone
 //   -DBROKEN_DESTRUCTOR_WAITS_FOR_NO_CALLBACK    | assertion .*gone
@@ -66,6 +67,7 @@ byte blocked;
 byte in_call;  // begun_calls_ without the calls that have ended
 bool destroyed;  // whether ended_calls_ has kDestroyed
 byte woken_getters;
+byte woken_threads;  // those of woken_getters that are threads
 bool turn_of_callback;
 // The callbacks that wait and have not been woken, a bit for each, those that
 // have been woken and do not run yet, and those of them that are cancelled.
@@ -125,10 +127,15 @@ inline WakeCallback() {
 }
 
 inline WakeThread() {
-  turn_of_callback = true;
+  woken_threads++;
   Pick(getters, b);
   getters = getters & ~b;
-  asleep = asleep & ~b;
+  asleep = asleep & ~b
+}
+
+inline WakeThreadInTurn() {
+  turn_of_callback = true;
+  WakeThread();
   passed_over_threads = 0;
   passed_over_callbacks = (waiting != 0 -> passed_over_callbacks + 1 : 0);
   assert(passed_over_callbacks < 2)
@@ -153,7 +160,8 @@ inline WakeGetters() {
   :: else
   fi;
   wanted = (waiting != 0 && shutting_down && !must_wait -> AT_A_TIME : for_items);
-  WakeUpTo(wanted)
+  WakeUpTo(wanted);
+  assert(!ready || getters == 0 || woken_threads > 0)  // asleep for a busy executor
 }
 inline WakeUpTo(most) {
   do
@@ -161,8 +169,13 @@ inline WakeUpTo(most) {
     woken_getters++;
     if
     :: waiting != 0 && callback_is_next -> WakeCallback()
-    :: else -> WakeThread()
+    :: else -> WakeThreadInTurn()
     fi
+#if !defined(BROKEN_THREADS_AWAIT_CALLBACKS)
+  :: woken_getters >= most && getters != 0 && woken_threads < most ->
+    woken_getters++;
+    WakeThread()
+#endif
   :: else -> break
   od
 }
@@ -412,7 +425,7 @@ proctype Getter(byte self) {
         assert(!gone);
         if
         :: getters & self -> getters = getters & ~self
-        :: else -> woken_getters--
+        :: else -> woken_getters--; woken_threads--
         fi
       :: else -> break
       od;

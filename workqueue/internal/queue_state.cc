@@ -78,6 +78,7 @@ absl::Status QueueState::AwaitItem(absl::Duration timeout,
       } while (!self.woken && !over());
       if (self.woken) {
         --woken_getters_;
+        --woken_threads_;
       } else {
         getters_.Remove(&self);
       }
@@ -128,15 +129,20 @@ void QueueState::WakeGetters(NextItem next, size_t queued,
     // They may have waited for an item that was held back.
     if (next == NextItem::kNone) SignalGetters();
   }
-  while (woken_getters_ < wanted && GettersWait()) {
+  while (GettersWait()) {
+    const bool in_turn = woken_getters_ < wanted;
+    // The executor of a woken callback may be busy. No thread waits for that.
+    if (!in_turn && (getters_.empty() || woken_threads_ >= wanted)) break;
     ++woken_getters_;
-    if (!callbacks_.empty() && (turn_of_callback_ || getters_.empty())) {
+    if (in_turn && !callbacks_.empty() &&
+        (turn_of_callback_ || getters_.empty())) {
       turn_of_callback_ = false;
       CallbackGetter* const getter = callbacks_.PopFront();
       getter->woken = true;
       wake_ups->Add({getter->executor, this, getter->slot()});
     } else {
-      turn_of_callback_ = true;
+      turn_of_callback_ |= in_turn;
+      ++woken_threads_;
       Getter* const getter = getters_.PopFront();
       getter->woken = true;
       getter->wake_up.Signal();

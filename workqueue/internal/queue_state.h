@@ -125,7 +125,9 @@ class QueueState {
 
   // Wakes threads and callbacks that wait for an item. `queued` items are
   // queued, of which `next` tells whether the first is ready. Adds the
-  // callbacks to `*wake_ups`. Threads and callbacks take turns.
+  // callbacks to `*wake_ups`. Threads and callbacks take turns, but a thread is
+  // also woken in the turn of a callback: the task of a callback that has been
+  // woken may begin late.
   //
   // Only a few are on their way at a time: each of them wakes others once it
   // has taken its own item, so that a burst of items costs a few wake-ups, and
@@ -232,9 +234,11 @@ class QueueState {
   // The threads that wait and have not been woken, the last one first, the
   // callbacks likewise, but the first one first, and the number of both that
   // have been woken and do not run yet. While an item is ready and one of them
-  // waits, at least one has been woken. This class wakes callbacks, and the
-  // derived class does whatever else happens to them.
+  // waits, at least one has been woken; and if a thread waits, a thread. This
+  // class wakes callbacks, and the derived class does whatever else happens to
+  // them.
   size_t woken_getters_ ABSL_GUARDED_BY(mu_) = 0;
+  size_t woken_threads_ ABSL_GUARDED_BY(mu_) = 0;  // those that are threads
   IntrusiveList<CallbackGetter> callbacks_ ABSL_GUARDED_BY(mu_);
   IntrusiveList<Getter> getters_ ABSL_GUARDED_BY(mu_);
 
