@@ -101,7 +101,9 @@ struct AddOptions {
   std::optional<absl::Duration> retry_after = std::nullopt;
 
   // Whether an item that waits already is added at the time of `after`, even if
-  // that is later. Does not combine with `rate_limited`.
+  // that is later. Its `priority` and `retry` count as those of any addition.
+  // (A `SharedQueue` reschedules at priority 0, and leaves a retry that waits a
+  // retry.) Does not combine with `rate_limited`.
   bool reschedule = false;
 
   // Options with these fields set, and otherwise the defaults.
