@@ -413,7 +413,8 @@ class PriorityQueue final
           entry, pushed_at != nullptr, [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
             this->RecordAdd(
                 entry, place.priority,
-                pushed_at != nullptr ? *pushed_at : this->TimeOfAdd());
+                pushed_at != nullptr ? *pushed_at : this->TimeOfAdd(),
+                pushed_at != nullptr);
           });
     }
     // Nothing below throws.
@@ -443,10 +444,11 @@ class PriorityQueue final
                    entry->sequence};
     if (priority > place.priority) {
       if (this->metrics_ != nullptr) {
-        this->RecordAddition(
-            entry, pushed, [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-              this->metrics_->OnPriorityChange(place.priority, priority);
-            });
+        this->RecordAddition(entry, pushed,
+                             [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+                               this->metrics_->OnPriorityChange(
+                                   place.priority, priority, pushed);
+                             });
       }
       place.priority = priority;
       place.sequence = next_sequence_++;
