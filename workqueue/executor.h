@@ -48,7 +48,8 @@ class Executor {
   // tasks before this returns: what such a task lets the library submit to the
   // same executor is submitted when the task has returned, so tasks do not
   // nest. The tasks that a queue submits throw what the callbacks throw. The
-  // executor decides what happens then.
+  // executor decides what happens then. `task` is not null: the executors of
+  // this library abort the program if it is.
   //
   // Should not throw. If it throws, `task` must not have begun. A queue then
   // runs the callback on the thread that called it.

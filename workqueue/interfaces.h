@@ -60,6 +60,10 @@ struct AcquireTag;
 
 // Aborts the program if a get without a timeout would return `error` for ever.
 void DieIfGetNeverEnds(const absl::Status& error);
+
+// For implementations of `Interface::AcquireNextAsync()`: aborts the program if
+// `executor` is null, or there is no callback.
+void DieIfNoCallback(const Executor* executor, bool has_callback);
 }  // namespace internal
 
 // AcquireId
@@ -388,13 +392,14 @@ class Interface {
   // destructor of the queue blocks until all callbacks have been called and
   // these calls have returned. They may end a lease, and must not use the queue
   // otherwise. So a callback must not destroy the queue.
-  // `executor` is not owned and must outlive the queue. Neither `executor` nor
-  // `callback` may be null.
+  // `executor` is not owned and must outlive the queue. Aborts the program if
+  // `executor` or `callback` is null.
   //
   // A queue in memory takes constant time and no more than 128 bytes for each
   // callback that waits, and allocates nothing in the steady state if the
   // callback fits into an `absl::AnyInvocable`.
   AcquireId AcquireAsync(Executor* executor, AcquireCallback<T> callback) {
+    internal::DieIfNoCallback(executor, callback != nullptr);
     Lease<T> none;
     return AcquireNextAsync(&none, executor, std::move(callback));
   }

@@ -159,6 +159,15 @@ TEST_F(MemoryEngineTest, AnItemIsPushedToAProcessThatWaits) {
   EXPECT_EQ(received_, "x");
 }
 
+using MemoryEngineDeathTest = MemoryEngineTest;
+
+TEST_F(MemoryEngineDeathTest, ACallbackMustBeCallable) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  Lease<std::string> lease;
+  EXPECT_DEATH(a_->AcquireNextAsync(&lease, &of_b_, nullptr),
+               "the callback of AcquireAsync.. is null");
+}
+
 TEST_F(MemoryEngineTest, TheAgeOfTheOldestItemIsAMetric) {
   RecordingMetrics metrics;
   auto options = Options("c");

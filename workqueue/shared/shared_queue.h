@@ -578,6 +578,7 @@ absl::StatusOr<LeaseBatch<T>> SharedQueue<T>::AcquireUpToWithTimeout(
 template <typename T>
 AcquireId SharedQueue<T>::AcquireNextAsync(Lease<T>* lease, Executor* executor,
                                            AcquireCallback<T> callback) {
+  internal::DieIfNoCallback(executor, callback != nullptr);
   lease->Done();
   return queue_.AcquireAsync(
       executor, [this, callback = std::move(callback)](
