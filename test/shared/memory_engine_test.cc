@@ -168,6 +168,21 @@ TEST_F(MemoryEngineDeathTest, ACallbackMustBeCallable) {
                "the callback of AcquireAsync.. is null");
 }
 
+// As in a queue in memory.
+TEST_F(MemoryEngineTest, ANegativeDelayIsShorterThanThatOfTheLimiter) {
+  AddOptions options = AddOptions::RateLimited(absl::Seconds(5));
+  for (const absl::Duration after :
+       {-absl::Seconds(1), absl::ZeroDuration(), absl::Seconds(1)}) {
+    options.after = after;
+    ASSERT_TRUE(a_->AddItems(options, {absl::FormatDuration(after)}).ok());
+  }
+  EXPECT_EQ(a_->TryGet().value_or("none"), "-1s");
+  EXPECT_EQ(a_->TryGet().value_or("none"), "none");
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(a_->TryGet().value_or("none"), "1s");
+  EXPECT_EQ(a_->TryGet().value_or("none"), "none");
+}
+
 TEST_F(MemoryEngineTest, TheAgeOfTheOldestItemIsAMetric) {
   RecordingMetrics metrics;
   auto options = Options("c");

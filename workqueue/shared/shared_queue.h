@@ -399,7 +399,7 @@ auto SharedQueue<T>::ChooseDelays(std::optional<absl::Duration> after,
   const internal::Ticks& ticks = queue_.ticks();
   int64_t least = ticks.From(parts_->NextRetry());
   int64_t other = -1;
-  if (after.has_value() && *after > absl::ZeroDuration()) {
+  if (after.has_value() && *after != absl::ZeroDuration()) {
     other = ticks.From(*after);
   }
   if (retry_after.has_value()) {
