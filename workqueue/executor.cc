@@ -21,6 +21,7 @@ InlineExecutor::InlineExecutor(LogSink* log_sink)
 InlineExecutor::~InlineExecutor() = default;
 
 void InlineExecutor::Execute(absl::AnyInvocable<void() &&> task) {
+  internal::DieIfNull(task, "task of Execute()");
   static constexpr char kAnyInlineExecutor = 0;
   if (internal::Trampoline::Runs(&kAnyInlineExecutor)) {
     internal::Trampoline::Defer(

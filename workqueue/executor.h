@@ -47,10 +47,14 @@ class Executor {
   // Runs `task` once, now or later, on any thread. An executor may run its
   // tasks before this returns: what such a task lets the library submit to the
   // same executor is submitted when the task has returned, so tasks do not
-  // nest. The tasks that a queue submits throw what the callbacks throw. The
-  // executor decides what happens then.
+  // nest. `task` is not null: the executors of this library abort the program
+  // if it is.
   //
-  // Should not throw. If it throws, `task` must not have begun. A queue then
+  // The tasks that a queue submits throw what the callbacks throw. The executor
+  // decides what happens then. But if it runs a task before this returns, it
+  // must not let the exception of that task through.
+  //
+  // Should not throw. If it throws, `task` must not have begun: a queue then
   // runs the callback on the thread that called it.
   virtual void Execute(absl::AnyInvocable<void() &&> task) = 0;
 };

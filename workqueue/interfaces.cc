@@ -6,6 +6,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "workqueue/base/error_log.h"
+#include "workqueue/executor.h"
 #include "workqueue/timer/waiting_loop.h"
 
 namespace workqueue {
@@ -26,6 +28,11 @@ absl::Status CheckAddOptions(const AddOptions& options, AddSupport support) {
                      "; this queue cannot add an item later"));
   }
   return absl::OkStatus();
+}
+
+void internal::DieIfNoCallback(const Executor* executor, bool has_callback) {
+  DieIfNull(executor, "executor of AcquireAsync()");
+  if (!has_callback) Fatal("the callback of AcquireAsync() is null");
 }
 
 void internal::DieIfGetNeverEnds(const absl::Status& error) {

@@ -60,6 +60,10 @@ struct AcquireTag;
 
 // Aborts the program if a get without a timeout would return `error` for ever.
 void DieIfGetNeverEnds(const absl::Status& error);
+
+// For implementations of `Interface::AcquireNextAsync()`: aborts the program if
+// `executor` is null, or there is no callback.
+void DieIfNoCallback(const Executor* executor, bool has_callback);
 }  // namespace internal
 
 // AcquireId
@@ -79,7 +83,8 @@ struct AddOptions {
   std::optional<absl::Duration> after = std::nullopt;
 
   // Whether the rate limiter chooses a delay. The shorter of its delay and
-  // `after` counts; its delay alone counts if `after` is zero.
+  // `after` counts; its delay alone counts if `after` is zero. So a negative
+  // `after` adds at once, as in controller-runtime.
   bool rate_limited = false;
 
   // An item of a higher priority is handed out first. A controller keeps the
@@ -101,7 +106,9 @@ struct AddOptions {
   std::optional<absl::Duration> retry_after = std::nullopt;
 
   // Whether an item that waits already is added at the time of `after`, even if
-  // that is later. Does not combine with `rate_limited`.
+  // that is later. Its `priority` and `retry` count as those of any addition.
+  // (A `SharedQueue` reschedules at priority 0, and leaves a retry that waits a
+  // retry.) Does not combine with `rate_limited`.
   bool reschedule = false;
 
   // Options with these fields set, and otherwise the defaults.
@@ -387,13 +394,14 @@ class Interface {
   // destructor of the queue blocks until all callbacks have been called and
   // these calls have returned. They may end a lease, and must not use the queue
   // otherwise. So a callback must not destroy the queue.
-  // `executor` is not owned and must outlive the queue. Neither `executor` nor
-  // `callback` may be null.
+  // `executor` is not owned and must outlive the queue. Aborts the program if
+  // `executor` or `callback` is null.
   //
   // A queue in memory takes constant time and no more than 128 bytes for each
   // callback that waits, and allocates nothing in the steady state if the
   // callback fits into an `absl::AnyInvocable`.
   AcquireId AcquireAsync(Executor* executor, AcquireCallback<T> callback) {
+    internal::DieIfNoCallback(executor, callback != nullptr);
     Lease<T> none;
     return AcquireNextAsync(&none, executor, std::move(callback));
   }

@@ -8,6 +8,7 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/time/time.h"
+#include "workqueue/base/error_log.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/log_sink.h"
 #include "workqueue/timer/waiting_loop.h"
@@ -36,6 +37,7 @@ LoopExecutor::~LoopExecutor() {
 }
 
 void LoopExecutor::Execute(absl::AnyInvocable<void() &&> task) {
+  internal::DieIfNull(task, "task of Execute()");
   MutexLock lock(&mu_);
   tasks_.Push(std::move(task));
   // With the lock, because a task may lead to the end of this executor.

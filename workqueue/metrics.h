@@ -92,13 +92,15 @@ class MetricsProvider {
       absl::string_view name) = 0;
 
   // The sum, over all items being processed, of the seconds since their
-  // processing began. Set every 500 ms. A value that grows without end
-  // indicates stuck workers. The rate of its growth is their number.
+  // processing began. Set every 500 ms, by a queue in memory until it is shut
+  // down: the last value stays during a drain, as in client-go. A value that
+  // grows without end indicates stuck workers. The rate of its growth is their
+  // number.
   virtual std::unique_ptr<SettableGaugeMetric> NewUnfinishedWorkSecondsMetric(
       absl::string_view name) = 0;
 
   // The seconds since the processing began of the item that has been processed
-  // longest. Set every 500 ms.
+  // longest. Set when the one before is.
   virtual std::unique_ptr<SettableGaugeMetric>
   NewLongestRunningProcessorSecondsMetric(absl::string_view name) = 0;
 

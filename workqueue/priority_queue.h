@@ -109,8 +109,8 @@ struct PriorityQueueOptions {
 // this library: items that are queued at `ShutDown()` are still handed out, and
 // `ShutDownWithDrain()` waits until they have been processed.
 //
-// `Reschedule()` moves the time of a waiting item only. For any other item it
-// does what `AddAfter()` does.
+// `Reschedule()` adds a waiting item at another time, even if that is later.
+// For any other item it does what `AddAfter()` does.
 //
 // Each call takes O(log n) for each item, for n items in the queue. If all
 // items have the same priority, a call for one that does not wait takes
@@ -295,7 +295,9 @@ class PriorityQueue final
     this->entries_.ForEachGuess(
         hashes, [&](size_t i, Entry* guess) ABSL_NO_THREAD_SAFETY_ANALYSIS {
           const absl::Duration delay = delays.empty() ? after : delays[i];
-          if (options.reschedule && Move(items[i], hashes[i], delay)) return;
+          if (options.reschedule && Move(items[i], hashes[i], delay, options)) {
+            return;
+          }
           AddLocked(items[i], hashes[i], delay, options, guess);
         });
     return absl::OkStatus();
@@ -317,8 +319,6 @@ class PriorityQueue final
                  const AddOptions& options, Entry* guess = nullptr,
                  const internal::CompactTime* pushed_at = nullptr)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
-    const int priority = options.priority;
-    const bool is_retry = options.retry || options.rate_limited;
     const bool at_once = delay <= absl::ZeroDuration();
     if (!at_once && retries_ != nullptr) retries_->Inc();
     Entry* const entry =
@@ -326,18 +326,10 @@ class PriorityQueue final
     absl::Cleanup drop_if_unused =
         [this, entry]() ABSL_NO_THREAD_SAFETY_ANALYSIS { DropIfUnused(entry); };
     if (entry->dirty) {
-      AddAgain(entry, priority, is_retry, pushed_at != nullptr);
+      AddAgain(entry, options, pushed_at != nullptr);
       return;
     }
-    Place place = {priority, is_retry, entry->sequence};
-    if (!entry->waiting || priority > entry->priority()) {
-      place.sequence = next_sequence_++;
-    }
-    // A waiting item keeps its place, unless its priority rises.
-    if (entry->waiting) {
-      place.priority = (std::max)(priority, entry->priority());
-      place.is_retry = is_retry && entry->is_retry();
-    }
+    Place place = PlaceOfAdded(*entry, options);
     if (at_once) {
       MakeDirty(entry, place, pushed_at);
       return;
@@ -358,18 +350,38 @@ class PriorityQueue final
     MakeWaiting(entry, ready_at, place);
   }
 
-  // Moves the time of `item` if it waits. Returns whether it does.
-  bool Move(const T& item, size_t hash, absl::Duration delay)
+  // Adds `item` at another time if it waits. Returns whether it does.
+  bool Move(const T& item, size_t hash, absl::Duration delay,
+            const AddOptions& options)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
     Entry* const entry = this->entries_.Find(item, hash);
     if (entry == nullptr || !entry->waiting) return false;
+    const Place place = PlaceOfAdded(*entry, options);
     if (delay > absl::ZeroDuration()) {
-      MakeWaiting(entry, this->clock_->TimeNow() + delay,
-                  this->order_.PlaceOf(*entry));
+      MakeWaiting(entry, this->clock_->TimeNow() + delay, place);
     } else {
-      MakeDirty(entry, this->order_.PlaceOf(*entry));
+      MakeDirty(entry, place);
     }
     return true;
+  }
+
+  static bool IsRetry(const AddOptions& options) {
+    return options.retry || options.rate_limited;
+  }
+
+  // Returns the place of `entry`, which is not dirty, after its addition. A
+  // waiting item keeps its place, unless its priority rises.
+  Place PlaceOfAdded(const Entry& entry, const AddOptions& options)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
+    Place place = {options.priority, IsRetry(options), entry.sequence};
+    if (!entry.waiting || place.priority > entry.priority()) {
+      place.sequence = next_sequence_++;
+    }
+    if (entry.waiting) {
+      place.priority = (std::max)(place.priority, entry.priority());
+      place.is_retry = place.is_retry && entry.is_retry();
+    }
+    return place;
   }
 
   void DropIfUnused(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
@@ -404,7 +416,8 @@ class PriorityQueue final
           entry, pushed_at != nullptr, [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
             this->RecordAdd(
                 entry, place.priority,
-                pushed_at != nullptr ? *pushed_at : this->TimeOfAdd());
+                pushed_at != nullptr ? *pushed_at : this->TimeOfAdd(),
+                pushed_at != nullptr);
           });
     }
     // Nothing below throws.
@@ -427,16 +440,18 @@ class PriorityQueue final
   }
 
   // Adds `entry`, which must be dirty, once more.
-  void AddAgain(Entry* entry, int priority, bool is_retry, bool pushed)
+  void AddAgain(Entry* entry, const AddOptions& options, bool pushed)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
-    Place place = {entry->priority(), entry->is_retry() && is_retry,
+    const int priority = options.priority;
+    Place place = {entry->priority(), entry->is_retry() && IsRetry(options),
                    entry->sequence};
     if (priority > place.priority) {
       if (this->metrics_ != nullptr) {
-        this->RecordAddition(
-            entry, pushed, [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-              this->metrics_->OnPriorityChange(place.priority, priority);
-            });
+        this->RecordAddition(entry, pushed,
+                             [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+                               this->metrics_->OnPriorityChange(
+                                   place.priority, priority, pushed);
+                             });
       }
       place.priority = priority;
       place.sequence = next_sequence_++;

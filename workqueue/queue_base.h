@@ -94,6 +94,7 @@ class QueueBase : public InterfaceType {
   // serves callbacks must override both functions.
   AcquireId AcquireNextAsync(Lease<T>* lease, Executor* executor,
                              AcquireCallback<T> callback) override {
+    internal::DieIfNoCallback(executor, callback != nullptr);
     lease->Done();
     executor->Execute([callback = std::move(callback)]() mutable {
       std::move(callback)(absl::UnimplementedError(

@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "workqueue/base/error_log.h"
 #include "workqueue/base/exceptions.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/base/worker_pool.h"
@@ -70,6 +71,7 @@ ThreadPool::~ThreadPool() {
 }
 
 void ThreadPool::Execute(absl::AnyInvocable<void() &&> task) {
+  internal::DieIfNull(task, "task of Execute()");
   Worker* worker = nullptr;
   {
     MutexLock lock(&mu_);

@@ -64,6 +64,8 @@ Timers::~Timers() {
 
 TimerId Timers::CallAfter(absl::Duration delay, Executor* executor,
                           TimerCallback callback) {
+  internal::DieIfNull(executor, "executor of CallAfter()");
+  internal::DieIfNull(callback, "callback of CallAfter()");
   const absl::Time now = clock_->TimeNow();
   MutexLock lock(&mu_);
   const absl::Time due_at = shut_down_ ? absl::InfinitePast() : now + delay;

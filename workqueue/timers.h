@@ -113,8 +113,9 @@ class Timers final : private WaitingLoop::Client {
   // `delay` is zero or negative, and only at the shutdown if it is infinite.
   // Does not itself call it, whatever the executor.
   //
-  // `executor` is not owned. It must outlive the callback. `callback` must not
-  // be empty. It is destroyed when it has been called or cancelled.
+  // `executor` is not owned. It must outlive the callback. `callback` is
+  // destroyed when it has been called or cancelled. Aborts the program if one
+  // of them is null.
   //
   // Throws `std::bad_alloc` if there is no memory. Then nothing has changed.
   TimerId CallAfter(absl::Duration delay, Executor* executor,

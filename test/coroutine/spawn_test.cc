@@ -127,6 +127,12 @@ TEST(SpawnTest, AnExecutorThatThrowsDestroysTheTask) {
 
 #endif  // ABSL_HAVE_EXCEPTIONS
 
+TEST(SpawnDeathTest, NeedsAnExecutor) {
+  bool begun = false;
+  EXPECT_DEATH(Spawn(nullptr, Set(&begun, nullptr)),
+               "the executor of Spawn.. is null");
+}
+
 }  // namespace
 }  // namespace workqueue::spawn_test
 

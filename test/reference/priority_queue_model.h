@@ -67,19 +67,13 @@ class PriorityQueueModel {
         if (delay == absl::ZeroDuration() || limited < delay) delay = limited;
       }
       AddOne(item, delay, options.priority,
-             options.retry || options.rate_limited);
+             options.retry || options.rate_limited, options.reschedule);
     }
     return true;
   }
 
   bool Reschedule(int item, absl::Duration delay) {
-    if (shutting_down_) return false;
-    Entry* const entry = Find(item);
-    if (entry == nullptr || !Waits(*entry)) return AddAfter(item, delay);
-    entry->ready_at = ReadyAt(delay);
-    entry->timed = next_++;
-    if (!Waits(*entry)) BecomeDirty(*entry);
-    return true;
+    return AddWithOptions(workqueue::AddOptions::Reschedule(delay), {item});
   }
 
   bool CancelDelayed(int item) {
@@ -236,9 +230,11 @@ class PriorityQueueModel {
     return !Waits(entry) && !IsProcessed(entry.item);
   }
 
-  void AddOne(int item, absl::Duration delay, int priority, bool is_retry) {
-    if (delay > absl::ZeroDuration()) ++retries_;
+  void AddOne(int item, absl::Duration delay, int priority, bool is_retry,
+              bool reschedule) {
     Entry* const entry = Find(item);
+    const bool moves = reschedule && entry != nullptr && Waits(*entry);
+    if (delay > absl::ZeroDuration() && !moves) ++retries_;
     if (entry == nullptr) {
       entries_.push_back(
           {item, priority, is_retry, next_, /*timed=*/next_, ReadyAt(delay)});
@@ -253,7 +249,7 @@ class PriorityQueueModel {
     }
     entry->is_retry = entry->is_retry && is_retry;
     if (Waits(*entry)) {
-      if (ReadyAt(delay) >= entry->ready_at) return;
+      if (!moves && ReadyAt(delay) >= entry->ready_at) return;
       entry->ready_at = ReadyAt(delay);
       entry->timed = next_++;
       if (!Waits(*entry)) BecomeDirty(*entry);

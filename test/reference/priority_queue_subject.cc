@@ -131,8 +131,11 @@ class Run {
     const int how = choice / 2;
     workqueue::AddOptions options;
     options.priority = kPriorities[how % 7];
-    if (how / 7 % 2 == 1) options.after = choices_.Delay();
     options.rate_limited = how / 14 % 2 == 1;
+    if (how / 7 % 2 == 1) {
+      options.after = choices_.Delay();
+      options.reschedule = !options.rate_limited && choices_.OneIn(3);
+    }
     if (choice % 2 == 1) options.retry_after = choices_.Delay();
     options.retry = options.retry_after.has_value();
     while (static_cast<int>(items.size()) <= how / 28) {
@@ -142,7 +145,9 @@ class Run {
                          model_->AddWithOptions(options, items),
                          "AddWithOptions", items, options.priority,
                          options.after.value_or(absl::ZeroDuration()),
-                         options.rate_limited ? "limited" : "not limited",
+                         options.rate_limited ? "limited"
+                         : options.reschedule ? "rescheduled"
+                                              : "not limited",
                          options.retry_after, options.retry);
   }
 

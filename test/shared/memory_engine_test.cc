@@ -159,6 +159,30 @@ TEST_F(MemoryEngineTest, AnItemIsPushedToAProcessThatWaits) {
   EXPECT_EQ(received_, "x");
 }
 
+using MemoryEngineDeathTest = MemoryEngineTest;
+
+TEST_F(MemoryEngineDeathTest, ACallbackMustBeCallable) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  Lease<std::string> lease;
+  EXPECT_DEATH(a_->AcquireNextAsync(&lease, &of_b_, nullptr),
+               "the callback of AcquireAsync.. is null");
+}
+
+// As in a queue in memory.
+TEST_F(MemoryEngineTest, ANegativeDelayIsShorterThanThatOfTheLimiter) {
+  AddOptions options = AddOptions::RateLimited(absl::Seconds(5));
+  for (const absl::Duration after :
+       {-absl::Seconds(1), absl::ZeroDuration(), absl::Seconds(1)}) {
+    options.after = after;
+    ASSERT_TRUE(a_->AddItems(options, {absl::FormatDuration(after)}).ok());
+  }
+  EXPECT_EQ(a_->TryGet().value_or("none"), "-1s");
+  EXPECT_EQ(a_->TryGet().value_or("none"), "none");
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(a_->TryGet().value_or("none"), "1s");
+  EXPECT_EQ(a_->TryGet().value_or("none"), "none");
+}
+
 TEST_F(MemoryEngineTest, TheAgeOfTheOldestItemIsAMetric) {
   RecordingMetrics metrics;
   auto options = Options("c");

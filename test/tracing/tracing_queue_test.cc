@@ -207,6 +207,17 @@ TEST_F(TracingQueueTest, EveryWayToGetIsTold) {
   EXPECT_EQ(tracer_->Take(), got("i", 9));
 }
 
+using TracingQueueDeathTest = TracingQueueTest;
+
+TEST_F(TracingQueueDeathTest, ACallbackMustBeCallable) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto queue = New();
+  ManualExecutor executor;
+  Lease<std::string> lease;
+  EXPECT_DEATH(queue->AcquireNextAsync(&lease, &executor, nullptr),
+               "the callback of AcquireAsync.. is null");
+}
+
 TEST_F(TracingQueueTest, AGetWithoutAnItemIsNotTold) {
   auto queue = New();
   Lease<std::string> lease;

@@ -241,6 +241,8 @@ TEST_F(ContendedPriorityQueueTest, AMetricThatThrowsLosesNoItem) {
   };
   EXPECT_EQ(queue_.Len(), 1u);
   metrics_.on_call = [](MetricKind) {};
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(metrics_.values(MetricKind::kOldestQueued).back(), 1);
   EXPECT_EQ(queue_.Get(), 1);
   EXPECT_EQ(log_.messages(),
             std::vector<std::string>{"E queue test: the addition of 1 cannot "
@@ -352,6 +354,8 @@ TEST_F(ContendedQueueMetricsTest, ThatThrowLoseNoItem) {
   };
   EXPECT_EQ(queue_.Len(), 1u);
   metrics_.on_call = [](MetricKind) {};
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(metrics_.values(MetricKind::kOldestQueued).back(), 1);
   EXPECT_EQ(queue_.Get(), 1);
   EXPECT_EQ(log_.messages(),
             std::vector<std::string>{"E queue test: the addition of 1 cannot "

@@ -304,19 +304,63 @@ TEST_F(PriorityQueueTest, CancelDelayedLeavesTheRestAsItIs) {
   EXPECT_EQ(queue_->Len(), 0u);
 }
 
-TEST_F(PriorityQueueTest, RescheduleMovesWhatWaitsAndKeepsItsPriority) {
+TEST_F(PriorityQueueTest, RescheduleMovesWhatWaits) {
   for (int priority : {-5, 0, 5}) {
     Add(At(priority, 5 * kSecond), {"later", "sooner", "now"});
     EXPECT_TRUE(queue_->Reschedule("later", 9 * kSecond));
     EXPECT_TRUE(queue_->Reschedule("sooner", kSecond));
     EXPECT_TRUE(queue_->Reschedule("now", absl::ZeroDuration()));
-    EXPECT_EQ(TakeAll(), (std::vector<Taken>{{"now", priority}}));
+    // It adds at priority 0, and the highest priority counts.
+    const int highest = std::max(priority, 0);
+    EXPECT_EQ(TakeAll(), (std::vector<Taken>{{"now", highest}}));
     clock_.Step(kSecond);
-    EXPECT_EQ(TakeAll(), (std::vector<Taken>{{"sooner", priority}}));
+    EXPECT_EQ(TakeAll(), (std::vector<Taken>{{"sooner", highest}}));
     clock_.Step(8 * kSecond - kNs);
     EXPECT_EQ(queue_->Len(), 0u);
     clock_.Step(kNs);
-    EXPECT_EQ(TakeAll(), (std::vector<Taken>{{"later", priority}}));
+    EXPECT_EQ(TakeAll(), (std::vector<Taken>{{"later", highest}}));
+  }
+}
+
+// Options that a queue with priorities cannot combine are refused by name: see
+// AddWithOptionsTest.
+TEST_F(PriorityQueueTest, EveryOptionOfAnAdditionCountsWhereverTheItemIs) {
+  enum Place { kNowhere, kProcessed, kQueued, kWaitsLong, kWaitsShort };
+  const absl::Duration long_wait = 5 * kSecond, short_wait = kSecond / 2;
+  for (int choice = 0; choice < 5 * 3 * 2 * 2 * 2; ++choice) {
+    const int place = choice % 5, how = choice / 5 % 3;
+    const bool was_retry = choice / 15 % 2 == 1;
+    AddOptions options;
+    if (how > 0) options.after = kSecond;
+    options.reschedule = how == 2;
+    options.priority = choice / 30 % 2 == 1 ? 10 : -10;
+    options.retry = choice / 60 % 2 == 1;
+    SCOPED_TRACE(testing::Message()
+                 << place << " " << how << " " << was_retry << " "
+                 << options.priority << " " << options.retry);
+    Make(nullptr);
+    AddOptions before = After(place == kWaitsLong    ? long_wait
+                              : place == kWaitsShort ? short_wait
+                                                     : absl::ZeroDuration());
+    before.retry = was_retry;
+    if (place != kNowhere) Add(before, {"a"});
+    if (place == kProcessed) Take();
+
+    EXPECT_TRUE(Add(options, {"a"}));
+
+    if (place == kProcessed) EXPECT_TRUE(queue_->Done("a"));
+    if (how > 0 && place != kQueued) {
+      const bool keeps_time = how == 1 && place == kWaitsShort;
+      clock_.Step((keeps_time ? short_wait : kSecond) - kNs);
+      EXPECT_EQ(queue_->Len(), 0u);
+      clock_.Step(kNs);
+    }
+    const bool merges = place != kNowhere && place != kProcessed;
+    const auto lease = queue_->TryAcquire();
+    ASSERT_TRUE(lease.ok());
+    EXPECT_EQ(lease->priority(),
+              merges ? std::max(options.priority, 0) : options.priority);
+    EXPECT_EQ(lease->is_retry(), options.retry && (was_retry || !merges));
   }
 }
 

@@ -194,9 +194,16 @@ TEST_F(PriorityQueueMetricThrowsTest, FromAnAddThatEndsTheWaiting) {
 
 TEST_F(PriorityQueueMetricThrowsTest, FromAnAddThatRaises) {
   Add(At(1), {"a", "b"});
-  Break(MetricKind::kDepth);
-  EXPECT_THROW(Add(At(2), {"b"}), int);
-  Mend();
+  for (int nth : {1, 2}) {
+    std::atomic<int> calls{0};
+    metrics_.on_call = [&calls, nth](MetricKind kind) {
+      if (kind == MetricKind::kDepth && ++calls == nth) throw 1;
+    };
+    EXPECT_THROW(Add(At(2), {"b"}), int);
+    Mend();
+    EXPECT_EQ(depth()[1], 2);
+    EXPECT_EQ(depth()[2], 0);
+  }
   EXPECT_EQ(TakeAll(), (std::vector<Taken>{{"a", 1}, {"b", 1}}));
 }
 

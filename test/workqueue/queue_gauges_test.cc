@@ -4,6 +4,7 @@
 // The gauges that show an outage: the items that wait, those that fail, and the
 // age of the oldest queued item.
 
+#include <cstddef>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -20,7 +21,9 @@
 #include "workqueue/interfaces.h"
 #include "workqueue/lease.h"
 #include "workqueue/metrics.h"
+#include "workqueue/ordering.h"
 #include "workqueue/priority_queue.h"
+#include "workqueue/queue.h"
 #include "workqueue/rate_limiting_queue.h"
 
 namespace workqueue::queue_gauges_test {
@@ -195,6 +198,81 @@ TEST_P(QueueGaugesTest, AGaugeThatThrowsDoesNoHarm) {
   EXPECT_EQ(queue_->Len(), 2u);
   metrics_.on_call = [](MetricKind) {};
   EXPECT_EQ(Next(MetricKind::kOldestQueued), 1.5);
+}
+
+TEST_P(QueueGaugesTest, WhatIsNotAddedBecauseAMetricThrowsIsNotQueued) {
+  for (const bool with_priorities : {false, true}) {
+    metrics_.with_priorities = with_priorities;
+    Start();
+    for (MetricKind kind : {MetricKind::kAdds, MetricKind::kDepth}) {
+      metrics_.on_call = [kind](MetricKind called) {
+        if (called == kind) throw std::runtime_error("thrown");
+      };
+      EXPECT_THROW(queue_->Add("a"), std::runtime_error);
+      metrics_.on_call = [](MetricKind) {};
+      EXPECT_EQ(Next(MetricKind::kOldestQueued), 0);
+    }
+    // Nor is another one that was added at the same time forgotten.
+    queue_->Add("b");
+    metrics_.on_call = [](MetricKind called) {
+      if (called == MetricKind::kDepth) throw std::runtime_error("thrown");
+    };
+    EXPECT_THROW(queue_->Add("a"), std::runtime_error);
+    metrics_.on_call = [](MetricKind) {};
+    EXPECT_EQ(Next(MetricKind::kOldestQueued), 0.5);
+  }
+}
+
+TEST_P(QueueGaugesTest, WhatIsGivenBackIsQueuedEvenIfAMetricThrows) {
+  Start();
+  queue_->Add("a");
+  Lease<T> lease = *queue_->Acquire();
+  metrics_.on_call = [](MetricKind called) {
+    if (called == MetricKind::kDepth) throw std::runtime_error("thrown");
+  };
+  lease.GiveBack();
+  metrics_.on_call = [](MetricKind) {};
+  EXPECT_EQ(Next(MetricKind::kOldestQueued), 0.5);
+}
+
+// Takes nothing.
+class Refusing final : public Ordering<T> {
+ public:
+  void Push(QueuedItem<T>*) override { throw std::runtime_error("refused"); }
+  size_t Len() const override { return 0; }
+  QueuedItem<T>* Pop() override { return nullptr; }
+};
+
+// The metric throws when it is told that the ordering has thrown.
+TEST(RefusingOrderingTest, WhatItRefusesIsNotQueuedEvenIfAMetricThrows) {
+  for (const bool has_priorities : {false, true}) {
+    FakeClock clock;
+    RecordingMetrics metrics;
+    std::unique_ptr<Interface<T>> queue;
+    const auto make = [&](auto options) {
+      options.name = "test";
+      options.clock = &clock;
+      options.metrics_provider = &metrics;
+      options.ordering = std::make_unique<Refusing>();
+      return options;
+    };
+    if (has_priorities) {
+      queue =
+          std::make_unique<PriorityQueue<T>>(make(PriorityQueueOptions<T>()));
+    } else {
+      queue = std::make_unique<Queue<T>>(make(QueueOptions<T>()));
+    }
+    int calls = 0;
+    metrics.on_call = [&calls](MetricKind called) {
+      if (called == MetricKind::kDepth && ++calls == 2) {
+        throw std::runtime_error("thrown");
+      }
+    };
+    EXPECT_THROW(queue->Add("a"), std::runtime_error);
+    EXPECT_EQ(calls, 2);
+    clock.Step(kPeriod);
+    EXPECT_EQ(metrics.values(MetricKind::kOldestQueued).back(), 0);
+  }
 }
 
 #endif  // ABSL_HAVE_EXCEPTIONS

@@ -89,12 +89,9 @@ void ErrorLog::Write(absl::FunctionRef<std::string()> what,
 
 void ErrorLog::Write(absl::FunctionRef<std::string()> message) {
   if (!log_.wanted()) return;
-  // The clock is the user's and may throw.
-  internal::TryCall([&] {
-    const std::optional<int64_t> left_out = limit_.Admit(clock_->TimeNow());
-    if (!left_out.has_value()) return;
-    log_.Error([&] { return absl::StrCat(message(), LeftOut(*left_out)); });
-  });
+  const std::optional<int64_t> left_out = limit_.Admit(clock_->TimeNow());
+  if (!left_out.has_value()) return;
+  log_.Error([&] { return absl::StrCat(message(), LeftOut(*left_out)); });
 }
 
 std::string InSeconds(absl::Duration d) {
@@ -102,41 +99,35 @@ std::string InSeconds(absl::Duration d) {
 }
 
 void LastingError::Lasts(const absl::Status& why, absl::Time since) {
-  // The clock is the user's and may throw.
-  internal::TryCall([&] {
-    const absl::Time now = clock_->TimeNow();
-    absl::Duration lasted;
-    {
-      MutexLock lock(&mu_);
-      if (!lasts_) since_ = std::min(since, now);
-      if (lasts_ && now < logged_at_ + Period() && now >= since_) return;
-      logged_at_ = now;
-      lasts_ = true;
-      lasted = now - since_;
-    }
-    log_.Error([&] {
-      const std::string for_so_long =
-          lasted > absl::ZeroDuration()
-              ? absl::StrCat(", for ", InSeconds(lasted))
-              : "";
-      return absl::StrCat(what_, for_so_long, ": ",
-                          Printable(StatusText(why), kPrintedErrorBytes));
-    });
+  const absl::Time now = clock_->TimeNow();
+  absl::Duration lasted;
+  {
+    MutexLock lock(&mu_);
+    if (!lasts_) since_ = std::min(since, now);
+    if (lasts_ && now < logged_at_ + Period() && now >= since_) return;
+    logged_at_ = now;
+    lasts_ = true;
+    lasted = now - since_;
+  }
+  log_.Error([&] {
+    const std::string for_so_long =
+        lasted > absl::ZeroDuration()
+            ? absl::StrCat(", for ", InSeconds(lasted))
+            : "";
+    return absl::StrCat(what_, for_so_long, ": ",
+                        Printable(StatusText(why), kPrintedErrorBytes));
   });
 }
 
 void LastingError::LogEnd() {
-  internal::TryCall([&] {
-    absl::Duration lasted;
-    {
-      MutexLock lock(&mu_);
-      if (!lasts_) return;
-      lasts_ = false;
-      lasted = clock_->TimeNow() - since_;
-    }
-    log_.Info(
-        [&] { return absl::StrCat(over_, ", after ", InSeconds(lasted)); });
-  });
+  absl::Duration lasted;
+  {
+    MutexLock lock(&mu_);
+    if (!lasts_) return;
+    lasts_ = false;
+    lasted = clock_->TimeNow() - since_;
+  }
+  log_.Info([&] { return absl::StrCat(over_, ", after ", InSeconds(lasted)); });
 }
 
 }  // namespace workqueue::internal

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "absl/base/log_severity.h"
+#include "absl/base/optimization.h"
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
@@ -70,6 +71,14 @@ class Log {
   std::fprintf(stderr, "workqueue: %.*s\n", static_cast<int>(message.size()),
                message.data());
   std::abort();
+}
+
+// Aborts the program if `argument`, a pointer or a function, is null. `name`
+// says which one it is.
+template <typename Argument>
+void DieIfNull(const Argument& argument, absl::string_view name) {
+  if (ABSL_PREDICT_TRUE(argument != nullptr)) return;
+  Fatal(absl::StrCat("the ", name, " is null"));
 }
 
 // MessageLimit

@@ -46,7 +46,7 @@ class AsyncQueue {
  public:
   // The coroutines resume on `executor`. A stop that is requested by `stop`
   // ends their waits. `queue` and `executor` are not owned, and must outlive
-  // the waits; the executor must outlive the queue, too.
+  // the waits; the executor must outlive the queue, too. None may be null.
   AsyncQueue(Interface<T>* queue, Executor* executor, std::stop_token stop = {})
       : queue_(queue), executor_(executor), stop_(std::move(stop)) {}
 

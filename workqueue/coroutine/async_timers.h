@@ -49,7 +49,7 @@ class AsyncTimers {
  public:
   // The coroutines resume on `executor`. A stop that is requested by `stop`
   // ends their waits. `timers` and `executor` are not owned, and must outlive
-  // the waits.
+  // the waits. None may be null.
   AsyncTimers(Timers* timers, Executor* executor, std::stop_token stop = {})
       : timers_(timers), executor_(executor), stop_(std::move(stop)) {}
 

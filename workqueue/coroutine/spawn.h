@@ -16,6 +16,7 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
+#include "workqueue/base/error_log.h"
 #include "workqueue/base/exceptions.h"
 #include "workqueue/coroutine/internal/resume_loop.h"
 #include "workqueue/coroutine/task.h"
@@ -98,13 +99,15 @@ inline Spawned RunSpawned(Executor* executor, Task<void> task,
 // To wait for several tasks, count them in the callback, for example with an
 // `absl::BlockingCounter`.
 //
-// `executor` is not owned and must outlive the task. Throws what
-// `Execute()` throws, and `std::bad_alloc` if there is no memory. Then the task
-// does not begin, and is destroyed, as is the callback, which is not called.
+// `executor` is not owned and must outlive the task. Aborts the program if it
+// is null. Throws what `Execute()` throws, and `std::bad_alloc` if there is no
+// memory. Then the task does not begin, and is destroyed, as is the callback,
+// which is not called.
 //
 // Thread-safe.
 inline void Spawn(Executor* executor, Task<void> task,
                   SpawnCallback callback = nullptr) {
+  internal::DieIfNull(executor, "executor of Spawn()");
   executor->Execute(
       internal::RunSpawned(executor, std::move(task), std::move(callback)));
 }

@@ -319,8 +319,8 @@ class QueueCore : public Order::QueueInterface, protected QueueState {
       if (!entry->processing) entries_.Erase(entry);
     };
     RecordAddition(entry, pushed, [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-      RecordAdd(entry, entry->priority(),
-                time != nullptr ? *time : TimeOfAdd());
+      RecordAdd(entry, entry->priority(), time != nullptr ? *time : TimeOfAdd(),
+                pushed);
     });
     if (!entry->processing) {
       absl::Cleanup undo_record = [this,
@@ -353,11 +353,12 @@ class QueueCore : public Order::QueueInterface, protected QueueState {
   }
 
   // Call this before `entry` becomes dirty, at `time` and with its priority
-  // from then on. If a metric throws, the entry must not become dirty.
-  void RecordAdd(Entry* entry, int priority, CompactTime time)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+  // from then on. If a metric throws, the entry must not become dirty, unless
+  // the addition has been pushed.
+  void RecordAdd(Entry* entry, int priority, CompactTime time,
+                 bool pushed = false) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     entry->times.added = time;
-    if (metrics_ != nullptr) metrics_->OnAdd(entry->times, priority);
+    if (metrics_ != nullptr) metrics_->OnAdd(entry->times, priority, pushed);
   }
 
   // Call this if an entry has not become dirty after `RecordAdd()`.
@@ -365,7 +366,7 @@ class QueueCore : public Order::QueueInterface, protected QueueState {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     if (metrics_ == nullptr) return;
     Report("the failed addition", entry, [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-      metrics_->LeaveQueue(entry->times, priority);
+      metrics_->OnNotAdded(entry->times, priority);
     });
   }
 

@@ -12,11 +12,13 @@
 #include <optional>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/container/btree_map.h"
 #include "absl/memory/memory.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "workqueue/base/error_log.h"
+#include "workqueue/base/exceptions.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/internal/compact_time.h"
 #include "workqueue/internal/ticker.h"
@@ -123,28 +125,45 @@ QueueMetrics::QueueMetrics(absl::string_view name, MetricsProvider* provider,
 
 QueueMetrics::~QueueMetrics() = default;
 
-void QueueMetrics::EnterQueue(const ItemTimes& times, int priority) {
+void QueueMetrics::InsertTime(const ItemTimes& times) {
   if (queued_ != nullptr) queued_->Insert(times.added.Get());
+}
+
+void QueueMetrics::EraseTime(const ItemTimes& times) {
+  if (queued_ != nullptr) queued_->Erase(times.added.Get());
+}
+
+void QueueMetrics::IncDepth(int priority) {
   if (depth_by_priority_ != nullptr) depth_by_priority_->Inc(priority);
   if (depth_ != nullptr) depth_->Inc();
 }
 
-void QueueMetrics::LeaveQueue(const ItemTimes& times, int priority) {
+void QueueMetrics::DecDepth(int priority) {
   if (depth_by_priority_ != nullptr) depth_by_priority_->Dec(priority);
   if (depth_ != nullptr) depth_->Dec();
-  if (queued_ != nullptr) queued_->Erase(times.added.Get());
 }
 
-void QueueMetrics::OnAdd(const ItemTimes& times, int priority) {
+void QueueMetrics::OnAdd(const ItemTimes& times, int priority, bool certain) {
+  InsertTime(times);
+  absl::Cleanup undo = [&] {
+    if (!certain) EraseTime(times);
+  };
   if (adds_ != nullptr) adds_->Inc();
-  EnterQueue(times, priority);
+  IncDepth(priority);
+  std::move(undo).Cancel();
+}
+
+void QueueMetrics::OnNotAdded(const ItemTimes& times, int priority) {
+  EraseTime(times);
+  DecDepth(priority);
 }
 
 void QueueMetrics::OnGet(ItemTimes& times, int priority) {
   times.started = CompactTime(clock_->TimeNow());
   // If a metric throws, the item stays queued, so its depth must not change.
   Observe(latency_.get(), times.started.Get() - times.added.Get());
-  LeaveQueue(times, priority);
+  DecDepth(priority);
+  EraseTime(times);
   if (in_progress_++ == 0) {
     epoch_ = times.started.Get();
     starts_ = absl::ZeroDuration();
@@ -152,10 +171,14 @@ void QueueMetrics::OnGet(ItemTimes& times, int priority) {
   starts_ += times.started.Get() - epoch_;
 }
 
-void QueueMetrics::OnPriorityChange(int from, int to) {
+void QueueMetrics::OnPriorityChange(int from, int to, bool certain) {
   if (depth_by_priority_ == nullptr || from == to) return;
-  depth_by_priority_->Dec(from);
   depth_by_priority_->Inc(to);
+  absl::Cleanup undo = [&] {
+    if (!certain) TryCall([&] { depth_by_priority_->Dec(to); });
+  };
+  depth_by_priority_->Dec(from);
+  std::move(undo).Cancel();
 }
 
 void QueueMetrics::EndProgress(const ItemTimes& times) {
@@ -167,10 +190,11 @@ void QueueMetrics::OnGiveBack(const ItemTimes& times, int priority,
                               std::optional<int> added_priority) {
   EndProgress(times);
   if (added_priority.has_value()) {
-    OnPriorityChange(*added_priority, priority);
+    OnPriorityChange(*added_priority, priority, /*certain=*/true);
     return;
   }
-  EnterQueue(times, priority);
+  InsertTime(times);
+  IncDepth(priority);
 }
 
 void QueueMetrics::OnDone(const ItemTimes& times) {

@@ -47,22 +47,25 @@ class QueueMetrics {
   ~QueueMetrics();
 
   // Called before an item is added, and before it is handed out. If a metric
-  // throws, the queue must not add the item or hand it out. The caller has set
-  // the time of an add.
-  void OnAdd(const ItemTimes& times, int priority);
+  // throws, the queue must not hand the item out, and must not add it unless
+  // that is `certain`: then it counts as queued all the same. The caller has
+  // set the time of an add.
+  void OnAdd(const ItemTimes& times, int priority, bool certain);
   void OnGet(ItemTimes& times, int priority);
 
-  // The item of `times` counts as queued no longer. Called if the item of an
-  // `OnAdd()` has not been added after all.
-  void LeaveQueue(const ItemTimes& times, int priority);
+  // Called if the item of an `OnAdd()` has not been added after all. It counts
+  // as queued no longer, even if a metric throws.
+  void OnNotAdded(const ItemTimes& times, int priority);
 
-  // Called when the priority of an item that has been added and not yet handed
-  // out changes.
-  void OnPriorityChange(int from, int to);
+  // Called before the priority of an item that has been added and not yet
+  // handed out changes. If a metric throws, the priority must not change unless
+  // that is `certain`.
+  void OnPriorityChange(int from, int to, bool certain);
 
   // Called when an item that was handed out is queued again at `priority`,
   // unprocessed. If the item has been added since it was handed out,
-  // `added_priority` is the priority of that add.
+  // `added_priority` is the priority of that add. The item counts as queued
+  // even if a metric throws.
   void OnGiveBack(const ItemTimes& times, int priority,
                   std::optional<int> added_priority);
 
@@ -80,8 +83,13 @@ class QueueMetrics {
  private:
   class AddTimes;
 
-  // The item of `times` counts as queued from now on.
-  void EnterQueue(const ItemTimes& times, int priority);
+  // Count the item of `times` for the age of the oldest queued item, or no
+  // longer. Only `InsertTime()` throws (`std::bad_alloc`).
+  void InsertTime(const ItemTimes& times);
+  void EraseTime(const ItemTimes& times);
+
+  void IncDepth(int priority);
+  void DecDepth(int priority);
 
   // Removes the item of `times` from the items in progress.
   void EndProgress(const ItemTimes& times);

@@ -399,7 +399,7 @@ auto SharedQueue<T>::ChooseDelays(std::optional<absl::Duration> after,
   const internal::Ticks& ticks = queue_.ticks();
   int64_t least = ticks.From(parts_->NextRetry());
   int64_t other = -1;
-  if (after.has_value() && *after > absl::ZeroDuration()) {
+  if (after.has_value() && *after != absl::ZeroDuration()) {
     other = ticks.From(*after);
   }
   if (retry_after.has_value()) {
@@ -578,6 +578,7 @@ absl::StatusOr<LeaseBatch<T>> SharedQueue<T>::AcquireUpToWithTimeout(
 template <typename T>
 AcquireId SharedQueue<T>::AcquireNextAsync(Lease<T>* lease, Executor* executor,
                                            AcquireCallback<T> callback) {
+  internal::DieIfNoCallback(executor, callback != nullptr);
   lease->Done();
   return queue_.AcquireAsync(
       executor, [this, callback = std::move(callback)](

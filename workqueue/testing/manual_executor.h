@@ -10,6 +10,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
+#include "workqueue/base/error_log.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/executor.h"
 #include "workqueue/simulation/sync.h"
@@ -25,6 +26,7 @@ namespace workqueue {
 class ManualExecutor final : public Executor {
  public:
   void Execute(absl::AnyInvocable<void() &&> task) override {
+    internal::DieIfNull(task, "task of Execute()");
     internal::MutexLock lock(&mu_);
     tasks_.push_back(std::move(task));
   }

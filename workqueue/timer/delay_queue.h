@@ -122,7 +122,8 @@ class DelayQueue : private internal::DelayQueueBase {
   // thread of `options.clock`'s loop, or of a loop of its own if that is a
   // clock. Calls that take values still work, and race with this. `receive` may
   // call the queue, but must not destroy it. An exception of it is dropped. If
-  // moving a value throws, the value is handed out a second later.
+  // moving a value throws, the value is handed out a second later. Aborts the
+  // program if `receive` is null.
   DelayQueue(DelayQueueOptions options,
              absl::AnyInvocable<void(T value)> receive)
       : DelayQueueBase(options.clock, options.waiting_set),
@@ -327,6 +328,7 @@ class DelayQueue : private internal::DelayQueueBase {
           loop_(std::move(loop)),
           parker_(loop_.get(), this),
           receive_(std::move(receive)) {
+      internal::DieIfNull(receive_, "function of a DelayQueue");
       waiter_.parker = &parker_;
       loop_->Add(this);
     }

@@ -344,6 +344,7 @@ class TracingQueue final
   }
   AcquireId AcquireNextAsync(Lease<T>* lease, Executor* executor,
                              AcquireCallback<T> callback) override {
+    internal::DieIfNoCallback(executor, callback != nullptr);
     return this->below().AcquireNextAsync(
         lease, executor,
         [book = book_, callback = std::move(callback)](
