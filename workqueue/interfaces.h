@@ -401,7 +401,6 @@ class Interface {
   // callback that waits, and allocates nothing in the steady state if the
   // callback fits into an `absl::AnyInvocable`.
   AcquireId AcquireAsync(Executor* executor, AcquireCallback<T> callback) {
-    internal::DieIfNoCallback(executor, callback != nullptr);
     Lease<T> none;
     return AcquireNextAsync(&none, executor, std::move(callback));
   }

@@ -7,7 +7,6 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
@@ -20,7 +19,6 @@
 #include "workqueue/interfaces.h"
 #include "workqueue/lease.h"
 #include "workqueue/loop_executor.h"
-#include "workqueue/priority_queue.h"
 #include "workqueue/testing/manual_executor.h"
 #include "workqueue/thread_pool.h"
 #include "workqueue/timer/delay_queue.h"
@@ -56,13 +54,9 @@ TEST(NullArgumentDeathTest, EndsTheProgramAtOnceWithItsName) {
   EXPECT_DEATH(DelayQueue<int>({}, absl::AnyInvocable<void(int)>()),
                "the function of a DelayQueue is null");
 
-  std::vector<std::unique_ptr<Interface<std::string>>> queues;
-  for (const QueueKind& kind : EveryQueueKind()) {
-    queues.push_back(kind.make({}));
-  }
-  queues.push_back(std::make_unique<PriorityQueue<std::string>>());
   const auto callback = [](absl::StatusOr<Lease<std::string>>) {};
-  for (const auto& queue : queues) {
+  for (const QueueKind& kind : EveryQueueKind()) {
+    const std::unique_ptr<Interface<std::string>> queue = kind.make({});
     EXPECT_DEATH(queue->AcquireAsync(nullptr, callback),
                  "the executor of AcquireAsync.. is null");
     EXPECT_DEATH(queue->AcquireAsync(executor, nullptr),

@@ -105,6 +105,7 @@ class InMemoryQueue : public QueueCore<T, Order, Hash, Eq>,
 
   AcquireId AcquireNextAsync(Lease<T>* lease, Executor* executor,
                              AcquireCallback<T> callback) override {
+    DieIfNoCallback(executor, callback != nullptr);
     QueuedItem<T>* const item = LeaseAccess::Release<T>(lease, this);
     lease->Done();  // Ends the lease if it is of another queue.
     Lock lock(this);
