@@ -331,7 +331,9 @@ bool ControllerCore::ShouldProcess(LeasedItem& item) {
 }
 
 bool ControllerCore::TryFail(LeasedItem& item, const absl::Status& error) {
-  const std::string described = item.Describe();  // while the lease lasts
+  // While the lease lasts. The text of an item is the user's and may throw.
+  std::string described;
+  const bool printed = TryCall([&] { described = item.Describe(); });
   const int before = item.Failures();
   const std::optional<absl::Duration> asked = RetryAfterOf(error);
   LeasedItem::FailOutcome outcome;
@@ -342,6 +344,7 @@ bool ControllerCore::TryFail(LeasedItem& item, const absl::Status& error) {
   });
   if (!counted) return false;
   if (outcome.parked) Inc(metrics_->parked_total);
+  if (!printed) return true;  // as LogFailure() would do
   LogFailure([&described] { return described; },
              outcome.lost ? OneMoreFailure(before) : outcome.failures, error,
              /*terminal=*/false, outcome.parked, asked);
