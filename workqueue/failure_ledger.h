@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,6 +24,7 @@
 #include "workqueue/base/intrusive_list.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/base/node_hash_set.h"
+#include "workqueue/base/one_more_failure.h"
 #include "workqueue/base/printable.h"
 #include "workqueue/base/slab.h"
 #include "workqueue/clock/clock.h"
@@ -204,7 +204,7 @@ class FailureLedger {
     } else {
       failing_.Remove(entry);
     }
-    if (entry->failures < (std::numeric_limits<int>::max)()) ++entry->failures;
+    entry->failures = internal::OneMoreFailure(entry->failures);
     entry->last_failed_at = now;
     entry->last_error = std::move(error);
     const bool at_limit = ReachesLimit(*entry);

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -17,6 +16,7 @@
 #include "ratelimit/rate_limiter.h"
 #include "workqueue/base/lru_map.h"
 #include "workqueue/base/mutex_lock.h"
+#include "workqueue/base/one_more_failure.h"
 #include "workqueue/simulation/sync.h"
 
 namespace workqueue::internal {
@@ -42,12 +42,6 @@ inline absl::Status CheckMaxTrackedItems(size_t max_tracked_items) {
   if (max_tracked_items > 0) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       "max_tracked_items must be at least 1, but is ", max_tracked_items));
-}
-
-// Returns `failures` + 1, or `failures` if it is the largest `int`.
-constexpr int OneMoreFailure(int failures) {
-  return failures == (std::numeric_limits<int>::max)() ? failures
-                                                       : failures + 1;
 }
 
 // FailureCounts

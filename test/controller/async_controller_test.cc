@@ -4,6 +4,11 @@
 // These tests are of asynchronous reconcile functions only. All other tests of
 // controllers run with both kinds of functions (see controller_fixture.h).
 
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -27,6 +32,7 @@
 #include "workqueue/controller/async_reconcile.h"
 #include "workqueue/controller/controller.h"
 #include "workqueue/controller/reconcile.h"
+#include "workqueue/controller/source.h"
 #include "workqueue/executor.h"
 #include "workqueue/testing/thread.h"
 
@@ -336,6 +342,61 @@ TEST_F(AsyncControllerTest, StopAtItsTimeoutCancelsWhatIsInFlight) {
   EXPECT_THAT(Calls(), IsEmpty());
   EXPECT_EQ(controller->queue().Len(), 3u) << "two were given back";
 }
+
+#ifdef ABSL_HAVE_EXCEPTIONS
+// Whoever cancels goes on, and cancels the others, too.
+TEST_F(AsyncControllerTest, AnExceptionOfACancellationIsLogged) {
+  using Way = std::function<void(std::unique_ptr<Controller<std::string>>&)>;
+  std::atomic<int64_t> term{1};
+  SourceContext<std::string>* context = nullptr;
+  const std::vector<Way> ways = {
+      [&](auto&) { clock_.Step(absl::Seconds(10)); },
+      [&](auto&) {
+        term = 2;
+        context->wake_workers();
+      },
+      [](auto& it) { EXPECT_FALSE(it->Stop(absl::ZeroDuration())); },
+      [](auto& it) { it = nullptr; },
+  };
+  for (const Way& way : ways) {
+    ControllerOptions<std::string> options = Options();
+    options.max_in_flight = 2;
+    options.reconcile_timeout = absl::Seconds(10);
+    Source<std::string> source;
+    source.wait_for_sync = true;
+    source.term = [&term] { return term.load(); };
+    source.run = [&context](SourceContext<std::string>& it) {
+      context = &it;
+      it.mark_synced();
+      it.stop.WaitForNotification();
+      return absl::OkStatus();
+    };
+    options.sources.push_back(std::move(source));
+    auto controller = Started(std::move(options));
+    for (const char* item : {"a", "b"}) controller->queue().Add(item);
+    const std::vector<Call> calls = Calls();
+    ASSERT_EQ(calls.size(), 2u);
+    int cancelled = 0;
+    for (const Call& call : calls) {
+      call.context.OnCancel([&cancelled] {
+        ++cancelled;
+        throw std::runtime_error("no connection");
+      });
+    }
+    const size_t logged = log_.messages().size();
+    way(controller);
+    EXPECT_EQ(cancelled, 2);
+    std::vector<std::string> messages = log_.messages();
+    messages.erase(messages.begin(), messages.begin() + logged);
+    EXPECT_EQ(
+        std::count(messages.begin(), messages.end(),
+                   "E controller test: cancelling a reconciliation: INTERNAL: "
+                   "no connection"),
+        2);
+    for (const Call& call : calls) (*call.done)(absl::OkStatus());
+  }
+}
+#endif  // ABSL_HAVE_EXCEPTIONS
 
 TEST_F(AsyncControllerTest, StopInTheReconcileFunctionDoesNotWait) {
   ControllerOptions<std::string> options = Options();

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -179,6 +180,27 @@ TEST_P(ControllerMessagesTest, EachPowerOfTwoOfAKeysFailuresIsTold) {
   }
   EXPECT_EQ(told, (std::vector<std::pair<int, int64_t>>{
                       {1, 0}, {2, 0}, {4, 1}, {8, 3}, {16, 7}}));
+}
+
+// The limiter is the user's.
+TEST_P(ControllerMessagesTest, TheCountOfFailuresHasALargestValue) {
+  static constexpr int kMost = std::numeric_limits<int>::max();
+  LimiterCalls calls;
+  calls.whens = kMost;
+  ControllerOptions<std::string> options = Options(
+      [](const std::string&,
+         const ReconcileContext& context) -> absl::StatusOr<ReconcileResult> {
+        EXPECT_EQ(context.failures, kMost);
+        return TerminalError(absl::UnavailableError("never"));
+      });
+  options.rate_limiter = std::make_unique<CountingLimiter>(&calls);
+  options.log_sink = &structured_log_;
+  const auto controller = Started(std::move(options));
+  controller->queue().Add("a");
+  controller->AwaitIdle();
+  const std::vector<StructuredLog::Failure> told = structured_log_.Failures();
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].failures, kMost);
 }
 
 TEST_P(ControllerMessagesTest, ASinkIsToldTheParts) {

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/config.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
@@ -322,6 +323,24 @@ TEST_F(DrivenControllerTest, AStopEndsAfterItsTimeout) {
   EXPECT_THAT(stops_, ElementsAre(false));
   EXPECT_THAT(Notes(), ElementsAre("one", "cancel one"));
 }
+
+#ifdef ABSL_HAVE_EXCEPTIONS
+TEST_F(DrivenControllerTest, AStopEndsThoughACancellationThrows) {
+  ControllerOptions<std::string> options = Options();
+  options.reconcile_async = [this](const std::string&,
+                                   const AsyncReconcileContext& context,
+                                   ReconcileCompletion done) {
+    context.OnCancel([] { throw 1; });
+    kept_.push_back(std::move(done));
+  };
+  const auto controller = Started(std::move(options));
+  controller->queue().Add("one");
+  Step();
+  ASSERT_EQ(controller->StopAsync(kSecond, NoteStop()), absl::OkStatus());
+  Step(kSecond);
+  EXPECT_THAT(stops_, ElementsAre(false));
+}
+#endif  // ABSL_HAVE_EXCEPTIONS
 
 TEST_F(DrivenControllerTest, AStopEndsAStart) {
   TestSource source;

@@ -203,9 +203,38 @@ TEST_F(InformerExceptionsTest, TheFirstListIsToldAgain) {
   EXPECT_TRUE(informer->Start().ok());
   EXPECT_THAT(CallsWhenWatched(),
               ElementsAre("initial - -> a@n1!", "no list has been read yet",
-                          "synced", "no thanks"));
+                          "no thanks"));
   StepToAgain();
-  EXPECT_THAT(Calls(2), ElementsAre("initial - -> a@n1", "healthy"));
+  EXPECT_THAT(Calls(3), ElementsAre("initial - -> a@n1", "synced", "healthy"));
+}
+
+// The sync waits for an object of the first list, whatever its state is
+// meanwhile, and for no other object.
+TEST_F(InformerExceptionsTest, TheSyncWaitsForTheFirstList) {
+  server_.Put({"a", "n1"});
+  server_.Put({"b", "n1"});
+  const std::vector<std::string> initial = {"initial - -> a@n1",
+                                            "initial - -> b@n1"};
+  Throw({initial[0], initial[1], initial[0], "- -> c@n1", "- -> a@n2",
+         initial[1], "- -> c@n1", initial[1], "- -> c@n1"});
+  auto informer = New(Options());
+  informer->AddHandler(Scripted());
+  EXPECT_TRUE(informer->Start().ok());
+  server_.AwaitWatched();
+  server_.Put({"a", "n2"});
+  server_.Put({"c", "n1"});
+  CallsWhenWatched();
+  StepToAgain();
+  EXPECT_THAT(Calls(3),
+              ElementsAre("- -> a@n2!", "initial - -> b@n1!", "- -> c@n1!"));
+  server_.Erase("b");
+  EXPECT_THAT(CallsWhenWatched(), ElementsAre("initial - -> b@n1!"));
+  Throw({"- -> c@n1"});
+  StepToAgain();
+  EXPECT_THAT(Calls(6), ElementsAre("- -> a@n2", "- -> b@n1", "b@n1 -> -",
+                                    "- -> c@n1!", "synced", "no thanks"));
+  StepToAgain();
+  EXPECT_THAT(Calls(2), ElementsAre("- -> c@n1", "healthy"));
 }
 
 TEST_F(InformerExceptionsTest, TheStoreIsToldAgain) {
@@ -213,10 +242,10 @@ TEST_F(InformerExceptionsTest, TheStoreIsToldAgain) {
   auto informer = Started(Options());
   Throw({"initial - -> a@n1"});
   informer->AddHandler(Scripted());
-  EXPECT_THAT(Calls(0), ElementsAre("initial - -> a@n1!", "no thanks", "synced",
-                                    "no thanks"));
+  EXPECT_THAT(Calls(0),
+              ElementsAre("initial - -> a@n1!", "no thanks", "no thanks"));
   StepToAgain();
-  EXPECT_THAT(Calls(2), ElementsAre("initial - -> a@n1", "healthy"));
+  EXPECT_THAT(Calls(3), ElementsAre("initial - -> a@n1", "synced", "healthy"));
 }
 
 TEST_F(InformerExceptionsTest, AResyncIsToldAgain) {

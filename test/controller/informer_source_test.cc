@@ -306,6 +306,50 @@ TEST_F(InformerSourceTest, LosesNothingWhenItsFunctionsThrow) {
   }
 }
 
+// The start waits until the items of all objects of the first list have been
+// added.
+TEST_F(InformerSourceTest, IsNotInSyncWhileAFunctionThrows) {
+  server_.Put({"a", "n1"});
+  server_.Put({"b", "n1"});
+  for (const int times : {2, 3}) {
+    Flaky items;
+    items.Throw(times);
+    auto informer = New(Options());
+    ControllerOptions<std::string> options = ControllerWith(
+        MakeInformerSource<std::string>(*informer, [&](const Pod& pod) {
+          items.Call();
+          return NameOf(pod);
+        }));
+    options.sync_timeout = absl::Milliseconds(1500);
+    auto controller = *Controller<std::string>::Create(std::move(options));
+    absl::Status started;
+    Thread start([&] { started = controller->Start(); });
+    server_.AwaitWatched();
+    // The queue, the start, the source, and the informer's second thread wait.
+    clock_.AwaitWaiters(4);
+    EXPECT_EQ(controller->Healthy(),
+              absl::UnavailableError(
+                  "controller test is starting; not in sync: pods (source "
+                  "pods: std::bad_alloc)"));
+    clock_.Step(absl::Seconds(1));
+    if (times == 3) {
+      clock_.AwaitWaiters(4);
+      clock_.Step(absl::Milliseconds(500));
+    }
+    start.join();
+    if (times == 2) {
+      EXPECT_EQ(started, absl::OkStatus());
+      EXPECT_THAT(Reconciled(*controller),
+                  UnorderedElementsAre("a at -100", "b at -100"));
+      EXPECT_EQ(controller->Healthy(), absl::OkStatus());
+    } else {
+      EXPECT_EQ(started, absl::DeadlineExceededError(
+                             "not in sync within 1.5s: pods (source pods: "
+                             "std::bad_alloc)"));
+    }
+  }
+}
+
 TEST_F(InformerSourceTest, AResyncWhoseFunctionThrowsGoesOn) {
   Flaky items;
   InformerSourceOptions<Pod> source;

@@ -4,28 +4,36 @@
 // Tests of the items that sources add while the queue does not take any.
 
 #include <atomic>
+#include <map>
 #include <memory>
+#include <set>
+#include <stdexcept>
 #include <string>
 #include <thread>  // NOLINT(build/c++11)
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "absl/base/config.h"
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "test/controller/controller_fixture.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/controller/controller.h"
 #include "workqueue/controller/source.h"
+#include "workqueue/fair_ordering.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/internal/forwarding_queue.h"
+#include "workqueue/ordering.h"
 #include "workqueue/priority_queue.h"
 
 namespace workqueue::kept_adds_test {
@@ -35,7 +43,8 @@ constexpr absl::Duration kSecond = absl::Seconds(1);
 
 using QueueInterface = RateLimitingInterface<std::string>;
 
-// A queue on an engine that can be away.
+// A queue on an engine that can be away, or refuse some items. It adds nothing
+// of what it refuses in part.
 class DistantQueue final
     : public internal::ForwardingQueue<std::string, QueueInterface,
                                        QueueInterface> {
@@ -49,6 +58,10 @@ class DistantQueue final
     {
       internal::MutexLock lock(&mu_);
       if (!error_.ok()) return error_;
+      for (const std::string& item : items) {
+        const auto refused = refused_.find(item);
+        if (refused != refused_.end()) return refused->second;
+      }
     }
     return below().AddItems(options, items);
   }
@@ -67,19 +80,27 @@ class DistantQueue final
     error_ = error;
   }
 
+  // The error for each of some items.
+  void Refuse(std::map<std::string, absl::Status> refused) {
+    internal::MutexLock lock(&mu_);
+    refused_ = std::move(refused);
+  }
+
   std::atomic<int> calls{0};
 
  private:
   absl::Mutex mu_;
   absl::Status error_ ABSL_GUARDED_BY(mu_);
+  std::map<std::string, absl::Status> refused_ ABSL_GUARDED_BY(mu_);
 };
 
 class KeptAddsTest : public ControllerFixture {
  protected:
   // Starts a controller with one source, whose queue is away.
-  void Start() {
+  void Start(std::unique_ptr<Ordering<std::string>> ordering = nullptr) {
     PriorityQueueOptions<std::string> queue_options;
     queue_options.clock = &clock_;
+    queue_options.ordering = std::move(ordering);
     auto queue = std::make_unique<DistantQueue>(
         std::make_unique<PriorityQueue<std::string>>(std::move(queue_options)));
     queue_ = queue.get();
@@ -112,6 +133,15 @@ class KeptAddsTest : public ControllerFixture {
     clock_.Step(kSecond);
     AwaitSleep();
     EXPECT_GT(queue_->calls, calls);
+  }
+
+  // Moves the clock to the next retry, which leaves some items, and blocks
+  // until it is over.
+  void Retry() {
+    AwaitSleep();
+    clock_.Step(kSecond);
+    AwaitSleep();
+    controller_->AwaitIdle();
   }
 
   // Moves the clock to the next retry, which succeeds. The time stands still
@@ -198,6 +228,112 @@ TEST_P(KeptAddsTest, AnErrorThatDoesNotPassIsReturned) {
             absl::InvalidArgumentError("bad key"));
   EXPECT_EQ(controller_->Healthy(), absl::OkStatus());
 }
+
+// One call adds all. Whatever the place of the bad item, and however many there
+// are, it keeps no other from being added.
+TEST_P(KeptAddsTest, ABadItemIsAloneInThat) {
+  Start();
+  const std::vector<std::string> all = {"a", "b", "c", "d", "e", "f", "g"};
+  for (const absl::Status& error :
+       {absl::InvalidArgumentError("too long"), absl::InternalError("thrown"),
+        absl::ResourceExhaustedError("no memory for so large an item")}) {
+    for (const std::set<std::string>& bad :
+         std::vector<std::set<std::string>>{{"a"}, {"d"}, {"g"}, {"b", "c"}}) {
+      std::map<std::string, absl::Status> refused;
+      for (const std::string& item : bad) refused[item] = error;
+      std::set<std::string> good(all.begin(), all.end());
+      for (const std::string& item : bad) good.erase(item);
+      queue_->Refuse(refused);
+      queue_->Fail(Away());
+      EXPECT_TRUE(context_->queue.AddAll(all));
+      queue_->Fail(absl::OkStatus());
+      const bool dropped = absl::IsInvalidArgument(error);
+      dropped ? AwaitNoneKept() : Retry();
+      EXPECT_THAT(Reconciled(), testing::UnorderedElementsAreArray(good));
+      EXPECT_EQ(controller_->Healthy().ok(), dropped) << error;
+      queue_->Refuse({});
+      if (!dropped) AwaitNoneKept();
+      EXPECT_THAT(Reconciled(), testing::UnorderedElementsAreArray(
+                                    dropped ? std::set<std::string>() : bad));
+    }
+  }
+  EXPECT_FALSE(controller_->Stop()) << "items have been dropped";
+}
+
+TEST_P(KeptAddsTest, ABadItemIsAloneInThatAtOnce) {
+  Start();
+  queue_->Fail(absl::OkStatus());
+  const absl::Status error = absl::InvalidArgumentError("too long");
+  queue_->Refuse({{"b", error}, {"e", error}});
+  EXPECT_EQ(context_->queue.AddItems({}, {"a", "b", "c", "d", "e"}), error);
+  controller_->AwaitIdle();
+  EXPECT_THAT(Reconciled(), testing::UnorderedElementsAre("a", "c", "d"));
+  EXPECT_EQ(controller_->Healthy(), absl::OkStatus());
+}
+
+// More than one retry tries. A retry asks no more often than it must.
+TEST_P(KeptAddsTest, ManyBadItemsLetTheOthersHaveTheirTurn) {
+  Start();
+  std::map<std::string, absl::Status> refused;
+  std::vector<std::string> items;
+  for (int i = 0; i < 2500; ++i) {
+    items.push_back(absl::StrCat("bad", i));
+    refused[items.back()] = absl::ResourceExhaustedError("full");
+  }
+  items.push_back("good");
+  EXPECT_TRUE(context_->queue.AddAll(items));
+  queue_->Refuse(refused);
+  queue_->Fail(absl::OkStatus());
+  for (int i = 0; i < 3; ++i) {
+    const int calls = queue_->calls;
+    Retry();
+    EXPECT_LE(queue_->calls, calls + 1001);
+  }
+  EXPECT_EQ(Reconciled(), std::vector<std::string>{"good"});
+  const int calls = queue_->calls;
+  queue_->Refuse({});
+  AwaitNoneKept();
+  EXPECT_EQ(Reconciled().size(), 2500);
+  EXPECT_EQ(queue_->calls, calls + 3) << "all that is well goes together";
+}
+
+// After one bad item, too, what needs the server does not wait for it.
+TEST_P(KeptAddsTest, ARetryEndsWhenTheServerIsAway) {
+  Start();
+  for (const int priority : {1, 2, 3}) {
+    AddOptions options;
+    options.priority = priority;
+    ASSERT_EQ(context_->queue.AddItems(options, {absl::StrCat(priority)}),
+              absl::OkStatus());
+  }
+  queue_->Refuse(
+      {{"1", absl::InternalError("bad")}, {"2", Away()}, {"3", Away()}});
+  queue_->Fail(absl::OkStatus());
+  const int calls = queue_->calls;
+  Retry();
+  EXPECT_EQ(queue_->calls, calls + 2);
+  EXPECT_TRUE(context_->queue.Add("4"));
+  EXPECT_EQ(queue_->calls, calls + 2);
+}
+
+#ifdef ABSL_HAVE_EXCEPTIONS
+// A queue in memory adds what comes before the item at which it throws.
+TEST_P(KeptAddsTest, AnItemAtWhichAnOrderingThrowsIsAloneInThat) {
+  Start(*FairOrdering<std::string>::Create([](const std::string& item) {
+    if (item == "bad") throw std::runtime_error("no group");
+    return item;
+  }));
+  queue_->Fail(absl::OkStatus());
+  EXPECT_TRUE(context_->queue.AddAll({"a", "bad", "c"}));
+  controller_->AwaitIdle();
+  EXPECT_EQ(Reconciled(), std::vector<std::string>{"a"});
+  Retry();
+  EXPECT_THAT(Reconciled(), testing::Contains("c"));
+  Retry();
+  EXPECT_EQ(Reconciled(), std::vector<std::string>());
+  EXPECT_FALSE(controller_->Healthy().ok()) << "one is kept";
+}
+#endif  // ABSL_HAVE_EXCEPTIONS
 
 TEST_P(KeptAddsTest, WhatALimiterDelaysIsNotKept) {
   Start();

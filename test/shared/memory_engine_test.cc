@@ -14,15 +14,19 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <ostream>
 #include <random>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/base/config.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -378,6 +382,54 @@ TEST_F(MemoryEngineTest, ALostLeaseCancelsAnAsynchronousReconciliation) {
   EXPECT_TRUE(context->Lost());
   EXPECT_EQ(context->Remaining(), absl::ZeroDuration());
 }
+
+#ifdef ABSL_HAVE_EXCEPTIONS
+// An item whose text throws.
+struct Unprintable {
+  std::string text;
+
+  friend bool operator==(const Unprintable& a, const Unprintable& b) {
+    return a.text == b.text;
+  }
+  template <typename H>
+  friend H AbslHashValue(H h, const Unprintable& it) {
+    return H::combine(std::move(h), it.text);
+  }
+  friend std::ostream& operator<<(std::ostream&, const Unprintable&) {
+    throw std::runtime_error("no text");
+  }
+};
+
+TEST_F(MemoryEngineTest, AnItemThatCannotBePrintedFailsAsOthersDo) {
+  for (const bool async : {false, true}) {
+    SharedQueueOptions<Unprintable> queue;
+    queue.name = absl::StrCat("unprintable", async);
+    queue.engine = &engine_;
+    queue.clock = &clock_;
+    queue.codec.encode = [](const Unprintable& it) { return it.text; };
+    queue.codec.decode = [](absl::string_view bytes) {
+      return Unprintable{std::string(bytes)};
+    };
+    ControllerOptions<Unprintable> options;
+    options.queue = *SharedQueue<Unprintable>::Create(std::move(queue));
+    if (async) {
+      options.reconcile_async =
+          [](const Unprintable&, const AsyncReconcileContext&,
+             ReconcileCompletion done) { done(absl::UnavailableError("no")); };
+    } else {
+      options.reconcile = [](const Unprintable&) {
+        return absl::UnavailableError("no");
+      };
+    }
+    const auto controller =
+        *Controller<Unprintable>::Create(std::move(options));
+    ASSERT_TRUE(controller->Start().ok());
+    ASSERT_TRUE(controller->queue().Add({"x"}));
+    controller->AwaitIdle();
+    EXPECT_EQ(controller->queue().NumRequeues({"x"}), 1) << async;
+  }
+}
+#endif  // ABSL_HAVE_EXCEPTIONS
 
 // One request ends an item and takes the next one, whether a thread reconciles
 // it or a callback.

@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -279,7 +280,8 @@ class InformerLife {
     std::map<std::string, ObjectPtr> known;
     int throws = 0;  // how often it may
     bool has_thrown = false;
-    sync::Atomic<int> calls{0};  // in progress
+    std::set<std::string> missed;  // of the first list
+    sync::Atomic<int> calls{0};    // in progress
     int synced = 0;
     absl::Status health = absl::UnavailableError("not told");
     bool added = false;
@@ -327,6 +329,7 @@ class InformerLife {
       if (mine->throws > 0) {
         --mine->throws;
         mine->has_thrown = true;
+        if (event.is_in_initial_list) mine->missed.insert(any->key);
         throw std::runtime_error("thrown");
       }
       ObjectPtr& known = mine->known[any->key];
@@ -335,10 +338,12 @@ class InformerLife {
       Check(event.new_object != nullptr || known != nullptr,
             "an object is deleted that is not there");
       known = event.new_object;
+      mine->missed.erase(any->key);
     };
     handler.on_synced = [mine] {
       Check(!mine->removed, "a handler is called that was removed");
       Check(++mine->synced == 1, "a handler is told of the sync twice");
+      Check(mine->missed.empty(), "a handler is told of the sync too early");
     };
     handler.on_health = [mine](const absl::Status& status) {
       Check(!mine->removed, "a handler is called that was removed");

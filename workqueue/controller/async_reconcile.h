@@ -62,7 +62,7 @@ class Reconciliation {
       ABSL_LOCKS_EXCLUDED(mu_);
 
   // Cancels the reconciliation, unless it is complete: calls the callback of
-  // `OnCancel()`.
+  // `OnCancel()`. Throws what that throws.
   void Cancel() ABSL_LOCKS_EXCLUDED(mu_);
 
   // Ends the reconciliation. Returns false, and changes nothing, if it has
@@ -148,9 +148,10 @@ class AsyncReconcileContext {
   // the thread that watches the deadlines and leases of the controller, on the
   // thread of the source that has the term, on the thread that stops the
   // controller, or, if the reconciliation has been cancelled already, on the
-  // calling thread. It is destroyed when the
-  // reconciliation is complete, but a call in progress then goes on. A later
-  // callback replaces an earlier one.
+  // calling thread. An exception from it is logged, but on the calling thread
+  // it reaches the caller. It is destroyed when the reconciliation is complete,
+  // but a call in progress then goes on. A later callback replaces an earlier
+  // one.
   void OnCancel(absl::AnyInvocable<void() &&> callback) const {
     reconciliation_->OnCancel(std::move(callback));
   }

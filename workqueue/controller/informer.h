@@ -4,6 +4,7 @@
 #ifndef WORKQUEUE_CONTROLLER_INFORMER_H_
 #define WORKQUEUE_CONTROLLER_INFORMER_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <iterator>
@@ -110,13 +111,15 @@ struct InformerHandler {
   // object has been deleted. Events of other objects do not wait.
   std::function<void(const ObjectEvent<Object>& event)> on_event;
 
-  // Called once, when `on_event` has been called for all objects of the first
-  // list.
+  // Called once, when `on_event` has returned for all objects of the first
+  // list, or of the store when the handler was added. So a call of `on_event`
+  // that must be made again for one of them delays this call.
   std::function<void()> on_synced;
 
   // Called with OK when a watch has begun, and with the error when a list or a
   // watch has ended with one. While another function of this handler must be
-  // called again, called with its exception in the place of OK.
+  // called again, called with its exception in the place of OK, and once more
+  // after `on_synced`.
   std::function<void(const absl::Status& status)> on_health;
 };
 
@@ -188,8 +191,9 @@ class Informer final : private internal::Reflector {
   // called from a handler.
   void Stop() { Reflector::Stop(); }
 
-  // Returns whether the store has all objects of the first list, and the
-  // handlers have been told.
+  // Returns whether the store has all objects of the first list, and each
+  // handler has been called for them. A handler that has thrown need not know
+  // them yet: see `InformerHandler::on_synced`.
   bool HasSynced() const { return Reflector::HasSynced(); }
 
   // Blocks until `HasSynced()`, for at most `timeout` on the informer's clock.
@@ -232,6 +236,7 @@ class Informer final : private internal::Reflector {
     ObjectPtr last_object;  // the last state; not null
     bool deleted = false;   // whether that state is gone
     bool is_in_initial_list = false;
+    bool delays_sync = false;  // whether `on_synced` must come later
   };
   using UntoldObjects = std::map<std::string, Untold>;  // by key
 
@@ -241,6 +246,7 @@ class Informer final : private internal::Reflector {
     // The node of the next element of `untold`, so that there is memory for it
     // when the handler throws.
     typename UntoldObjects::node_type spare;
+    bool sync_is_due = false;  // whether all is told but for `untold`
     bool must_tell_synced = false;
     bool must_tell_health = false;
     bool failing = false;  // whether on_health has been told `error`
@@ -283,7 +289,8 @@ class Informer final : private internal::Reflector {
   bool TellUntold(Listener& listener, Untold& untold)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(handling_);
 
-  // Tell that the informer is in sync, and the health.
+  // Tell that the informer is in sync, once what delays that has been told, and
+  // the health.
   void TellSynced(Listener& listener) ABSL_EXCLUSIVE_LOCKS_REQUIRED(handling_);
   void TellHealth(Listener& listener) ABSL_EXCLUSIVE_LOCKS_REQUIRED(handling_);
 
@@ -471,7 +478,7 @@ void Informer<Object>::Tell(Listener& listener, const std::string& key,
     if (!Call(listener, [&] { listener.handler.on_event(event); })) {
       it = listener.untold.insert(std::move(listener.spare)).position;
       it->second = {event.old_object, event.old_object, false,
-                    event.is_in_initial_list};
+                    event.is_in_initial_list, !listener.sync_is_due};
     }
   }
   if (it != listener.untold.end()) {
@@ -522,9 +529,16 @@ bool Informer<Object>::TellUntold(Listener& listener, Untold& untold) {
 
 template <typename Object>
 void Informer<Object>::TellSynced(Listener& listener) {
-  listener.must_tell_synced = !Call(listener, [&] {
-    if (listener.handler.on_synced != nullptr) listener.handler.on_synced();
-  });
+  listener.sync_is_due = true;
+  const bool delayed =
+      std::any_of(listener.untold.begin(), listener.untold.end(),
+                  [](const auto& it) { return it.second.delays_sync; });
+  listener.must_tell_synced = delayed;
+  if (!delayed && listener.handler.on_synced != nullptr) {
+    listener.must_tell_synced = !Call(listener, listener.handler.on_synced);
+    // The handler may take the call for health.
+    listener.must_tell_health |= !listener.untold.empty();
+  }
   Settle(listener);
 }
 

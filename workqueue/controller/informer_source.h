@@ -68,8 +68,9 @@ struct InformerSourceOptions {
 // sources may use it.
 //
 // `SourceContext::queue` keeps the items that the queue does not take now. An
-// item that it refuses for another reason, for example because the codec cannot
-// encode it, is lost, and the source is not healthy.
+// item that the queue calls wrong, for example because it is too long for the
+// engine, is lost, and the source is not healthy until the informer's next
+// watch begins.
 //
 // `items` and the predicate are called as a handler of the informer is; see
 // `InformerHandler`. If one of them throws, the event is told again each

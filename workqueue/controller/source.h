@@ -28,7 +28,7 @@ struct SourceContext {
   //
   // If the queue does not take an item, because it throws, or because its
   // engine does not answer or refuses it, as after a password has changed, the
-  // controller keeps the item and adds it again each second, and the call
+  // controller keeps the item and tries each second to add it, and the call
   // returns OK. Meanwhile `Controller::Healthy()` returns
   // an `absl::UnavailableError` that says how many items are kept, and calls do
   // not wait for the engine. An item is kept once, however often it is added.
@@ -36,6 +36,17 @@ struct SourceContext {
   // what is still kept when it stops, and `Controller::Stop()` then returns
   // false. Items that a rate limiter delays, and `Reschedule()`, are not kept:
   // the call returns the error.
+  //
+  // An item that the queue calls wrong (`absl::InvalidArgumentError`), as one
+  // that is too long for the engine, is not kept either: the call adds the
+  // other items, and returns the error. If the item has been kept since an
+  // outage, the controller drops it and logs the error, and
+  // `Controller::Stop()` returns false.
+  //
+  // An item that cannot be added keeps no other item from being added. Those
+  // that are added in one call with it may be added more than once. A try ends
+  // after a thousand calls that fail, and the next one begins with the items
+  // that are left.
   RateLimitingInterface<T>& queue;
 
   // Notified when the controller is being stopped.

@@ -287,17 +287,22 @@ void AsyncWorkers::OnAcquired(const absl::Status& status, LeasedItem& item) {
   });
 }
 
+void AsyncWorkers::Cancel(const FlightPtr& flight) {
+  core_->queue_errors().Try([] { return "cancelling a reconciliation"; },
+                            [&flight] { flight->Cancel(); });
+}
+
 void AsyncWorkers::Begin(const FlightPtr& flight) {
   const bool after_cancel_all = core_->abandoning().HasBeenNotified();
   const absl::Duration remaining = flight->Remaining();
   if (after_cancel_all || remaining <= absl::ZeroDuration()) {
     // CancelAll() came before, or its time, its term or its wait is over.
-    flight->Cancel();
+    Cancel(flight);
   } else if (remaining < absl::InfiniteDuration()) {
     // Without memory for a task, the function must observe its deadline.
     TryCall([&] {
-      auto task =
-          deadlines_->ScheduleOnce([flight] { flight->Cancel(); }, remaining);
+      auto task = deadlines_->ScheduleOnce(
+          [flight] { flight->gate_->workers->Cancel(flight); }, remaining);
       if (task.ok()) flight->deadline_ = *task;
     });
   }
@@ -495,7 +500,7 @@ void AsyncWorkers::CancelAll() {
       flight->cancelled_ = true;
       cancelled_.PushBack(flight.get());
     }
-    flight->Cancel();
+    Cancel(flight);
   }
 }
 
@@ -511,7 +516,7 @@ void AsyncWorkers::CancelLost() {
     }
   });
   for (const FlightPtr& flight : flights) {
-    if (flight->Lost()) flight->Cancel();
+    if (flight->Lost()) Cancel(flight);
   }
 }
 

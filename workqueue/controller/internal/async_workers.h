@@ -110,6 +110,10 @@ class AsyncWorkers {
   // No further item is acquired, but for those that an end has queued again.
   void StopAcquiring();
 
+  // Cancels a reconciliation. Logs an exception of its callback: no caller here
+  // could do anything about it.
+  void Cancel(const FlightPtr& flight);
+
   // Calls the reconcile function.
   void Begin(const FlightPtr& flight);
   // Returns the executor whose threads call the queue.

@@ -20,6 +20,7 @@
 #include "absl/time/time.h"
 #include "workqueue/base/error_log.h"
 #include "workqueue/base/exceptions.h"
+#include "workqueue/base/one_more_failure.h"
 #include "workqueue/base/printable.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/controller/controller_options.h"
@@ -247,9 +248,9 @@ AfterReconcile ControllerCore::OnEnd(
   });
   if (threw) Inc(metrics_->panics);
   if (end >= info.clock_deadline) Inc(metrics_->timeouts);
-  return result.ok()
-             ? HandleSuccess(item, *result)
-             : HandleError(item, info.term, result.status(), info.failures + 1);
+  return result.ok() ? HandleSuccess(item, *result)
+                     : HandleError(item, info.term, result.status(),
+                                   OneMoreFailure(info.failures));
 }
 
 AfterReconcile ControllerCore::HandleError(LeasedItem& item, int64_t term,
@@ -330,7 +331,9 @@ bool ControllerCore::ShouldProcess(LeasedItem& item) {
 }
 
 bool ControllerCore::TryFail(LeasedItem& item, const absl::Status& error) {
-  const std::string described = item.Describe();  // while the lease lasts
+  // While the lease lasts. The text of an item is the user's and may throw.
+  std::string described;
+  const bool printed = TryCall([&] { described = item.Describe(); });
   const int before = item.Failures();
   const std::optional<absl::Duration> asked = RetryAfterOf(error);
   LeasedItem::FailOutcome outcome;
@@ -341,8 +344,9 @@ bool ControllerCore::TryFail(LeasedItem& item, const absl::Status& error) {
   });
   if (!counted) return false;
   if (outcome.parked) Inc(metrics_->parked_total);
+  if (!printed) return true;  // as LogFailure() would do
   LogFailure([&described] { return described; },
-             outcome.lost ? before + 1 : outcome.failures, error,
+             outcome.lost ? OneMoreFailure(before) : outcome.failures, error,
              /*terminal=*/false, outcome.parked, asked);
   return true;
 }

@@ -75,11 +75,15 @@ class KeptAdds final : public ForwardingQueue<T, RateLimitingInterface<T>,
       error =
           CatchAsStatus([&] { return this->below().AddItems(options, items); });
     }
-    if (error.ok() || !can_be_kept || !IsPassing(error) ||
-        this->below().ShuttingDown()) {
+    if (error.ok() || !can_be_kept || this->below().ShuttingDown()) {
       return error;
     }
-    return Keep(options, items, error);
+    if (IsPassing(error)) return Keep(options, items, error);
+    if (!IsOfItem(error) || items.size() < 2) return error;
+    const size_t half = items.size() / 2;
+    error = AddItems(options, items.subspan(0, half));
+    error.Update(AddItems(options, items.subspan(half)));
+    return error;
   }
   absl::StatusOr<bool> CancelWait(const T& item) override {
     return this->below().CancelWait(item);
@@ -158,7 +162,8 @@ class KeptAdds final : public ForwardingQueue<T, RateLimitingInterface<T>,
   };
   using Entries = std::vector<Entry*>;
 
-  // The most items that one call adds.
+  // The most items that one call adds, and the most calls of one retry that
+  // fail. The next retry begins with the items that this one has not tried.
   static constexpr size_t kBatch = 1000;
 
   // Whether an error may be over when the same add is tried again. A right that
@@ -167,11 +172,11 @@ class KeptAdds final : public ForwardingQueue<T, RateLimitingInterface<T>,
     return !absl::IsInvalidArgument(error) && !absl::IsUnimplemented(error) &&
            !absl::IsCancelled(error);
   }
-  // Whether an error may concern one item only, as one that is too large for
-  // the memory that is left.
+  // Whether an error may concern one item only, as one that is too large, also
+  // for the memory that is left. Then it decides about no other item.
   static bool IsOfItem(const absl::Status& error) {
-    return absl::IsResourceExhausted(error) ||
-           absl::IsInternal(error);  // as std::bad_alloc
+    return absl::IsInvalidArgument(error) || absl::IsResourceExhausted(error) ||
+           absl::IsInternal(error);  // an exception
   }
   // Whether an error means that the queue takes nothing at the moment.
   static bool IsAway(const absl::Status& error) {
@@ -243,36 +248,52 @@ class KeptAdds final : public ForwardingQueue<T, RateLimitingInterface<T>,
     errors_.Write([] { return "adding what the sources have added"; }, error);
   }
 
-  // Adds what is kept. Returns the first error. Without memory for a batch, the
+  // Adds what is kept. Returns the last error. Without memory for a batch, the
   // entries stay where they are.
   absl::Status TryRetry() {
     MutexLock lock(&mu_);
     absl::Status error;
-    for (size_t left = list_.size(); left > 0 && !IsAway(error);) {
+    size_t most = kBatch;
+    size_t failed = 0;
+    for (size_t left = list_.size();
+         left > 0 && failed < kBatch && !IsAway(error);) {
       Entries entries;
       const absl::Status taken = CatchAsStatus(
-          [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { entries = Take(); });
-      error.Update(taken);
-      if (!taken.ok()) break;
-      left -= (std::min)(left, entries.size());  // Some may be new.
+          [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { entries = Take(most); });
+      if (!taken.ok()) {
+        error = taken;
+        break;
+      }
       absl::Status added;
       {
         MutexUnlock unlock(&mu_);
         added = CatchAsStatus([&] { return AddEntries(entries); });
       }
+      if (!added.ok()) {
+        error = added;
+        ++failed;
+      }
+      if (IsOfItem(added) && entries.size() > 1) {
+        most = entries.size() / 2;
+        TryAgain(entries);
+        continue;
+      }
+      if (added.ok()) most = (std::min)(2 * most, kBatch);
+      left -= (std::min)(left, entries.size());  // Some may be new.
       PutBack(entries, added);
-      error.Update(added);
     }
     if (!error.ok()) error_ = error;
     return error;
   }
 
-  // Takes those of the next entries out of the list that one call can add.
-  Entries Take() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+  // Takes those of the next `most` entries out of the list that one call can
+  // add.
+  Entries Take(size_t most) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     Entries taken;
-    taken.reserve((std::min)(list_.size(), kBatch));
+    most = (std::min)(list_.size(), most);
+    taken.reserve(most);
     const int priority = list_.front()->priority;
-    while (!list_.empty() && taken.size() < taken.capacity()) {
+    while (taken.size() < most) {
       Entry* const entry = list_.front();
       const bool alone = entry->due < absl::InfiniteFuture();
       if (!taken.empty() && (alone || entry->priority != priority)) break;
@@ -304,6 +325,14 @@ class KeptAdds final : public ForwardingQueue<T, RateLimitingInterface<T>,
       status = this->below().AddItems(options, items);
     }
     return status;
+  }
+
+  // Makes `entries` the next ones again.
+  void TryAgain(const Entries& entries) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    for (size_t i = entries.size(); i-- > 0;) {
+      entries[i]->being_added = entries[i]->asked_again = false;
+      list_.PushFront(entries[i]);
+    }
   }
 
   // Erases entries that have been added, or puts them back.
