@@ -189,17 +189,83 @@ TEST_F(PostgresEngineTest, WrongAddsInATransactionAreRefused) {
       << refused;
 }
 
+// Bytes that the server cannot compress.
+std::string RandomBytes(size_t size) {
+  std::string random;
+  std::mt19937 bytes(1);
+  while (random.size() < size) random += static_cast<char>(bytes());
+  return random;
+}
+
 TEST_F(PostgresEngineTest, AnItemThatIsTooLongFailsAlone) {
   const auto engine = NewEngine();
   const auto queue = NewQueue(*engine);
-  std::string random;
-  std::mt19937 bytes(1);
-  while (random.size() < 2048) random += static_cast<char>(bytes());
+  const std::string random = RandomBytes(2048);
   EXPECT_EQ(Add(*queue, random), absl::OkStatus());
   EXPECT_EQ(queue->Get(), random);
   EXPECT_EQ(queue->AddItems({}, {"x", random + "x"}),
-            absl::InvalidArgumentError("an item has more than 2048 bytes, the "
-                                       "most that this engine can keep"));
+            absl::InvalidArgumentError(
+                "an item, with its group, has more than 2048 bytes, the most "
+                "that this engine can keep"));
+}
+
+// A key has both. An item that waits would be added with its group when it is
+// due, in a request of any process.
+TEST_F(PostgresEngineTest, AnItemWithAGroupThatIsTooLongFailsAlone) {
+  const auto engine = NewEngine();
+  auto options = Options(*engine);
+  options.fair.dimensions.resize(1);
+  options.fair.dimensions[0].group_of = [](const std::string& item) {
+    return RandomBytes(item[0] == '3' ? 3000 : item[0] == '1' ? 1025 : 1024);
+  };
+  options.retry_schedule = {absl::ZeroDuration()};
+  const auto queue = *Queue::Create(options);
+  const auto item = [](const std::string& begin) {
+    return begin + RandomBytes(1024 - begin.size());
+  };
+  AddOptions retry;
+  retry.retry = true;
+  const AddOptions ways[] = {{},
+                             retry,
+                             AddOptions::After(absl::Milliseconds(1)),
+                             AddOptions::Reschedule(absl::Milliseconds(1)),
+                             AddOptions::RateLimited()};
+  for (const AddOptions& way : ways) {
+    for (const char* const long_group : {"3", "1"}) {
+      const absl::Status status = queue->AddItems(way, {item(long_group)});
+      EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+    }
+    ASSERT_EQ(queue->AddItems(way, {item("s")}), absl::OkStatus());
+    auto lease = queue->Acquire();
+    ASSERT_TRUE(lease.ok()) << lease.status();
+    EXPECT_EQ(**lease, item("s"));
+    EXPECT_TRUE(lease->Done());
+  }
+}
+
+// A name is a key, too.
+TEST_F(PostgresEngineTest, ANameThatIsTooLongIsRefused) {
+  const auto engine = NewEngine();
+  Connection own(address_);
+  for (const size_t size : {2048, 2049}) {
+    std::string name = RandomBytes(size);
+    for (char& c : name) c = static_cast<char>('a' + (c & 15));
+    auto options = Options(*engine);
+    options.name = name;
+    LeaderElectorOptions election;
+    election.name = name;
+    election.engine = engine.get();
+    const absl::StatusCode expected = size > 2048
+                                          ? absl::StatusCode::kInvalidArgument
+                                          : absl::StatusCode::kOk;
+    EXPECT_EQ(Queue::Create(options).status().code(), expected);
+    EXPECT_EQ(
+        PostgresEngine::AddInTransaction(own.get(), name, {}, {"x"}).code(),
+        expected);
+    const auto elector = LeaderElector::Create(std::move(election));
+    ASSERT_TRUE(elector.ok()) << elector.status();
+    EXPECT_EQ((*elector)->Start().code(), expected);
+  }
 }
 
 TEST_F(PostgresEngineTest, TablesAreMadeAndChecked) {

@@ -135,7 +135,8 @@ class EngineDatabase {
     return EngineSettings();
   }
 
-  // The longest item, in bytes, that an entry can have.
+  // The longest item with its group, and the longest name, in bytes, that a key
+  // can have.
   virtual size_t MaxItemBytes() const = 0;
 };
 

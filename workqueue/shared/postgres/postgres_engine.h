@@ -46,11 +46,12 @@ void RegisterPostgres();
 // of a URI names the schema that has the tables, instead of "workqueue".
 // `Migrate()` makes them.
 //
-// An item has 2,048 bytes at most. The time is that of the server's clock, but
-// does not go back. Each process has one connection that listens, and as many
-// others as it has calls at a time: two for most queues. A call takes two round
-// trips to the server. The locks of a queue and of a process are advisory
-// locks; their keys begin with the numbers of the tables.
+// An item has 2,048 bytes at most, together with its group if the queue has
+// groups; and so has a name of a queue or an election. The time is that of the
+// server's clock, but does not go back. Each process has one connection that
+// listens, and as many others as it has calls at a time: two for most queues. A
+// call takes two round trips to the server. The locks of a queue and of a
+// process are advisory locks; their keys begin with the numbers of the tables.
 //
 // Thread-safe. May be destroyed before the queues and electors. A process that
 // has forked must not use an engine that it had before. Needs Linux.
@@ -89,7 +90,8 @@ class PostgresEngine final : public internal::TableEngine {
   //     SELECT workqueue.add('orders', 'order 17', after => '30 s');
   //
   // Blocks for a round trip. After `kInvalidArgument` nothing was sent: an
-  // option is not possible here, or an item is too long. After any other error
+  // option is not possible here, or an item or the name is too long. After any
+  // other error
   // the transaction cannot commit: the user may not insert into the table
   // "inbox", the queue has several partitions, or the connection is lost.
   static absl::Status AddInTransaction(pg_conn* connection,

@@ -170,6 +170,14 @@ std::string Quoted(absl::string_view name) {
   return absl::StrCat("\"", absl::StrReplaceAll(name, {{"\"", "\"\""}}), "\"");
 }
 
+absl::Status CheckName(absl::string_view name) {
+  constexpr size_t kMost = PostgresDatabase::kMaxItemBytes;
+  if (name.size() <= kMost) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("the name of the queue has ", name.size(),
+                   " bytes; the most is ", kMost));
+}
+
 // An error of something that cannot have changed anything.
 absl::Status NothingChanged(const absl::Status& status) {
   return absl::IsUnknown(status) ? absl::UnavailableError(status.message())
@@ -508,6 +516,8 @@ std::vector<PostgresRows> PostgresDatabase::Tables::Execute(
 
 absl::StatusOr<int64_t> PostgresDatabase::Tables::FindQueue(
     absl::string_view name, const std::string& layout) {
+  const absl::Status fits = CheckName(name);
+  if (!fits.ok()) return fits;
   name_ = std::string(name);
   std::pair<int64_t, std::string> queue;
   {
@@ -851,6 +861,8 @@ absl::Status PostgresDatabase::Tables::Commit() {
 absl::Status PostgresDatabase::AddInTransaction(
     pg_conn* connection, const std::string& schema, absl::string_view queue,
     const AddOptions& options, absl::Span<const std::string> items) {
+  const absl::Status fits = CheckName(queue);
+  if (!fits.ok()) return fits;
   const absl::Duration after = options.after.value_or(absl::ZeroDuration());
   return PostgresConnection::ExecuteOn(
       connection,

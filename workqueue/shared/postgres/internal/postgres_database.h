@@ -60,7 +60,8 @@ class PostgresDatabase final : public EngineDatabase {
                                        const AddOptions& options,
                                        absl::Span<const std::string> items);
 
-  // An entry of an index has 2,704 bytes at most.
+  // Of an item with its group, and of a name. An entry of an index has 2,704
+  // bytes at most, and is longer by some numbers.
   static constexpr size_t kMaxItemBytes = 2048;
 
   // EngineDatabase
