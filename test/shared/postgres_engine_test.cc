@@ -497,6 +497,74 @@ TEST_F(PostgresServerTest, CallsWaitForALockOnlyUntilTheirDeadline) {
   EXPECT_EQ(queue->Get(), "y");
 }
 
+// A server's process that waits for a lock does not notice that its client has
+// left. So nothing waits there for long, or the server's connections run out.
+
+int Waiting(Connection& looks) {
+  return std::stoi(
+      looks.Do("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type ="
+               " 'Lock'"));
+}
+
+TEST_F(PostgresServerTest, AListenerGoesOnBesideItsLostConnection) {
+  const auto engine = NewEngine(*server_), b = NewEngine(*server_);
+  const auto queue = NewQueue(*engine);
+  Connection lost(server_->address()), looks(server_->address());
+  // It gets the listener's lock, as if it were the session of a connection that
+  // is cut off, when that of the connection has ended.
+  ASSERT_TRUE(PQsendQuery(lost.get(),
+                          "SELECT pg_advisory_lock(id + ("
+                          " 'workqueue.listener'::regclass::oid::bigint << 32))"
+                          " FROM workqueue.listener"));
+  while (Waiting(looks) == 0) {
+  }
+  const std::string ours =
+      " FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND granted";
+  looks.Do("SELECT pg_terminate_backend(pid)" + ours);
+  PQclear(PQgetResult(lost.get()));
+  PQclear(PQgetResult(lost.get()));
+  absl::SleepFor(absl::Seconds(4));
+  EXPECT_LE(Waiting(looks), 1);
+  // It hears of items, and need not look for them each second.
+  const auto adds = NewQueue(*b);
+  const absl::Time begin = absl::Now();
+  for (int i = 0; i < 20; ++i) {
+    auto got = Async([&] { return queue->Get(); });
+    while (WaitingWorkers(*adds) == 0) {
+    }
+    ASSERT_TRUE(Add(*adds, absl::StrCat(i)).ok());
+    EXPECT_EQ(got.get(), absl::StrCat(i));
+    EXPECT_TRUE(queue->Done(absl::StrCat(i)));
+  }
+  EXPECT_LT(absl::Now() - begin, absl::Seconds(10));
+  // In the end it has its lock again.
+  lost.Do("SELECT pg_advisory_unlock_all()");
+  while (looks.Do("SELECT count(*)" + ours) != "2") {
+  }
+}
+
+TEST_F(PostgresServerTest, NothingWaitsForLongForATable) {
+  const auto engine = NewEngine(*server_);
+  auto options = Options(*engine);
+  options.call_timeout = absl::Milliseconds(100);
+  const auto queue = *Queue::Create(options);
+  Connection other(server_->address()), looks(server_->address());
+  other.Do("BEGIN");
+  other.Do(
+      "LOCK TABLE workqueue.version, workqueue.queue, workqueue.entry,"
+      " workqueue.front, workqueue.listener, workqueue.message");
+  const absl::Time begin = absl::Now();
+  while (absl::Now() < begin + absl::Seconds(4)) {
+    EXPECT_FALSE(queue->TakeSnapshot().ok());
+    EXPECT_FALSE(Add(*queue, "x").ok());
+  }
+  // Those of the last second.
+  EXPECT_LT(Waiting(looks), 20);
+  other.Do("COMMIT");
+  while (!Add(*queue, "y").ok()) {
+  }
+}
+
 // Behind a pooler that gives each transaction another connection.
 TEST_F(PostgresServerTest, APoolerIsToldOf) {
   const auto pooler = server_->StartPooler();

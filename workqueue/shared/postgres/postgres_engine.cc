@@ -113,7 +113,13 @@ absl::Status PostgresEngine::Migrate(absl::string_view address) {
   auto connection =
       internal::PostgresConnection::Connect(parsed->libpq, Deadline());
   if (!connection.ok()) return connection.status();
-  return (*connection)->ExecuteScript(MigrationSql(parsed->schema), Deadline());
+  // While a call waits for a lock, the server does not notice that the client
+  // has left.
+  return (*connection)
+      ->ExecuteScript(
+          absl::StrCat("SELECT set_config('lock_timeout', '10s', true);",
+                       MigrationSql(parsed->schema)),
+          Deadline());
 }
 
 absl::Status PostgresEngine::AddInTransaction(

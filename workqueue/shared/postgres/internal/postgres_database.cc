@@ -148,12 +148,18 @@ constexpr absl::string_view kSettings =
     " set_config('enable_bitmapscan', 'off', {local}),"
     " set_config('jit', 'off', {local}),"
     " set_config('plan_cache_mode', 'force_generic_plan', {local}),"
+    // While a call waits for a lock, the server does not notice that the client
+    // has left.
+    " set_config('lock_timeout', '1s', {local}),"
     // Who is suspended must not keep the others from the queue.
     " set_config('idle_in_transaction_session_timeout', '2s', {local}),"
     // What was acknowledged is on the disk.
     " set_config('synchronous_commit', CASE"
     "   WHEN current_setting('synchronous_commit') = 'off' THEN 'on'"
     "   ELSE current_setting('synchronous_commit') END, {local})";
+
+// Of the transaction that is the first of a connection.
+constexpr char kShortWait[] = "SELECT set_config('lock_timeout', '1s', true)";
 
 // The key after all that begin with `prefix`. No prefix is empty, or consists
 // of the largest byte.
@@ -298,8 +304,8 @@ struct PostgresDatabase::Sql {
             "SELECT set_config('synchronous_commit', 'off', true),"
             " pg_notify(c, '') FROM unnest($1::text[]) AS c"),
         occupy(
-            "SELECT pg_advisory_lock($1 + n)"
-            " FROM unnest($2::bigint[]) AS n"),
+            "SELECT n FROM unnest($2::bigint[]) AS n"
+            " WHERE NOT pg_try_advisory_lock($1 + n)"),
         vacate("SELECT pg_advisory_unlock($1)") {}
 
   std::string Of(absl::string_view text) const {
@@ -585,7 +591,7 @@ void PostgresDatabase::Tables::Fetch(
   if (begins) {
     statements.push_back({call_.writes ? sql_.begin : sql_.begin_reading});
   }
-  const bool sets = begins && call_.writes && connection_.has_pooler();
+  const bool sets = begins && connection_.has_pooler();
   if (sets) statements.push_back({sql_.local_settings});
   if (begins && call_.writes) {
     const absl::Duration left = std::clamp(
@@ -905,14 +911,13 @@ absl::StatusOr<std::unique_ptr<PostgresConnection>> PostgresDatabase::Connect(
     absl::Time deadline) {
   auto connection = PostgresConnection::Connect(address_, deadline);
   if (!connection.ok()) return connection.status();
-  auto rows = (*connection)
-                  ->Execute({{sql_->tables,
-                              {},
-                              /*apart=*/false,
-                              /*once=*/true}},
-                            deadline);
+  const auto once = [](const std::string& sql) {
+    return Statement{sql, {}, /*apart=*/false, /*once=*/true};
+  };
+  auto rows =
+      (*connection)->Execute({once(kShortWait), once(sql_->tables)}, deadline);
   if (!rows.ok()) return NothingChanged(rows.status());
-  const PostgresRows found = rows->front();
+  const PostgresRows found = rows->back();
   constexpr int kOldest = 140000;
   if (found.Number(0, 4) < kOldest) {
     return absl::FailedPreconditionError(
@@ -998,17 +1003,21 @@ absl::Status PostgresDatabase::TryOnce(const Call& call, const Body& body,
 }
 
 absl::Status PostgresDatabase::ConnectListening(absl::Time deadline) {
-  if (listening_ != nullptr && listening_->healthy()) return absl::OkStatus();
+  if (listening_ != nullptr && listening_->healthy()) {
+    if (unlocked_.empty()) return absl::OkStatus();
+    return ListenFor(std::exchange(unlocked_, {}), deadline);
+  }
   listening_ = nullptr;
+  unlocked_.clear();
   auto connection = Connect(deadline);
   if (!connection.ok()) return connection.status();
   polls_ = (*connection)->has_pooler();
   listening_ = *std::move(connection);
   look_ = true;
-  return ListenFor({listeners_.begin(), listeners_.end()}, deadline);
+  return ListenFor(listeners_, deadline);
 }
 
-absl::Status PostgresDatabase::ListenFor(const std::vector<int64_t>& listeners,
+absl::Status PostgresDatabase::ListenFor(const std::set<int64_t>& listeners,
                                          absl::Time deadline) {
   if (polls_) return absl::OkStatus();
   const std::string prefix =
@@ -1019,8 +1028,18 @@ absl::Status PostgresDatabase::ListenFor(const std::vector<int64_t>& listeners,
   }
   statements.push_back(
       {sql_->occupy,
-       {Value::Number(listener_table_ << 32), Value::Numbers(listeners)}});
-  return listening_->Execute(statements, deadline).status();
+       {Value::Number(listener_table_ << 32),
+        Value::Numbers({listeners.begin(), listeners.end()})}});
+  const auto rows = listening_->Execute(statements, deadline);
+  if (!rows.ok()) {
+    listening_ = nullptr;  // It does not listen.
+    return rows.status();
+  }
+  const PostgresRows& unlocked = rows->front();
+  for (int i = 0; i < unlocked.size(); ++i) {
+    unlocked_.insert(unlocked.Number(i, 0));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status PostgresDatabase::Occupy(int64_t listener, absl::Time deadline) {
@@ -1040,6 +1059,7 @@ absl::Status PostgresDatabase::Occupy(int64_t listener, absl::Time deadline) {
 
 void PostgresDatabase::Vacate(int64_t listener) {
   MutexLock lock(&listening_mu_);
+  unlocked_.erase(listener);
   if (listeners_.erase(listener) == 0 || listening_ == nullptr || polls_) {
     return;
   }

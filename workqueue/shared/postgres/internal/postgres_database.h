@@ -107,7 +107,7 @@ class PostgresDatabase final : public EngineDatabase {
   absl::Status Occupy(int64_t listener, absl::Time deadline);
   absl::Status ConnectListening(absl::Time deadline)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(listening_mu_);
-  absl::Status ListenFor(const std::vector<int64_t>& listeners,
+  absl::Status ListenFor(const std::set<int64_t>& listeners,
                          absl::Time deadline)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(listening_mu_);
 
@@ -126,6 +126,10 @@ class PostgresDatabase final : public EngineDatabase {
   std::unique_ptr<PostgresConnection> listening_ ABSL_GUARDED_BY(listening_mu_);
   bool polls_ ABSL_GUARDED_BY(listening_mu_) = false;
   std::set<int64_t> listeners_ ABSL_GUARDED_BY(listening_mu_);
+  // Those whose locks other sessions have: one that looks whether the process
+  // lives, or that of a connection of this process whose end the server has not
+  // noticed. Each look of this process tries again.
+  std::set<int64_t> unlocked_ ABSL_GUARDED_BY(listening_mu_);
   // Something may have been heard while the connection was used.
   bool look_ ABSL_GUARDED_BY(listening_mu_) = false;
   const int wake_;  // an eventfd
