@@ -295,6 +295,66 @@ TEST_F(PostgresEngineTest, TablesAreMadeAndChecked) {
   EXPECT_EQ(queue->Count()->queued, 1u);
 }
 
+// The numbers of queues and listeners begin again in new tables, so a process
+// that knows the old ones must not use them.
+TEST_F(PostgresEngineTest, TablesThatAreMadeAnewAreOthers) {
+  const std::string address = address_ + "&schema=anew";
+  const auto new_queue = [&](PostgresEngine& engine, const std::string& name) {
+    auto options = Options(engine);
+    options.name = name;
+    auto queue = Queue::Create(options);
+    EXPECT_TRUE(queue.ok()) << queue.status();
+    return *std::move(queue);
+  };
+  ASSERT_EQ(PostgresEngine::Migrate(address), absl::OkStatus());
+  auto old = *PostgresEngine::Create(address);
+  auto a = new_queue(*old, "a");
+  ASSERT_TRUE(Add(*a, "x").ok());
+
+  Connection own(address_);
+  own.Do("DROP SCHEMA anew CASCADE");
+  ASSERT_EQ(PostgresEngine::Migrate(address), absl::OkStatus());
+  const auto engine = *PostgresEngine::Create(address);
+  const auto adds = *PostgresEngine::Create(address);
+  const auto b = new_queue(*engine, "b");
+  for (const absl::Status& status : {Add(*a, "y"), a->TakeSnapshot().status(),
+                                     Queue::Create(Options(*old)).status()}) {
+    EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+    EXPECT_TRUE(absl::StrContains(status.message(), "made anew")) << status;
+  }
+  EXPECT_EQ(b->Count()->queued, 0u);
+  // Nor does it take the messages of others, or remove their listeners.
+  const std::string listeners =
+      "SELECT string_agg(id::text, ' ' ORDER BY id) FROM anew.listener";
+  EXPECT_EQ(own.Do(listeners), "1");
+  absl::SleepFor(absl::Milliseconds(1500));
+  a.reset();
+  old.reset();
+  EXPECT_EQ(own.Do(listeners), "1");
+  const auto again = new_queue(*adds, "a");
+  EXPECT_EQ(again->Count()->queued, 0u);
+  EXPECT_EQ(Add(*again, "z"), absl::OkStatus());
+}
+
+TEST_F(PostgresEngineTest, AQueueThatIsRemovedIsMadeAgain) {
+  const std::string address = address_ + "&schema=removed";
+  ASSERT_EQ(PostgresEngine::Migrate(address), absl::OkStatus());
+  const auto engine = *PostgresEngine::Create(address);
+  const auto a = NewQueue(*engine);
+  ASSERT_TRUE(Add(*a, "x").ok());
+  Connection own(address_);
+  own.Do(
+      "TRUNCATE removed.queue, removed.entry RESTART IDENTITY;"
+      "INSERT INTO removed.queue (name, layout) VALUES ('b', '1')");
+  EXPECT_EQ(Add(*a, "y"), absl::OkStatus());
+  EXPECT_EQ(own.Do("SELECT count(*) FROM removed.entry WHERE queue = 1"), "0");
+  EXPECT_EQ(a->Count()->queued, 1u);
+  own.Do("UPDATE removed.queue SET id = DEFAULT, layout = '2' WHERE id <> 1");
+  const absl::Status other = Add(*a, "z");
+  EXPECT_TRUE(absl::IsFailedPrecondition(other)) << other;
+  EXPECT_TRUE(absl::StrContains(other.message(), "layout")) << other;
+}
+
 TEST_F(PostgresEngineTest, WrongAddressesAreNamed) {
   const auto error_of = [](const std::string& address) {
     return PostgresEngine::Create(address).status();

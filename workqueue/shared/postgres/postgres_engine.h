@@ -44,7 +44,9 @@ void RegisterPostgres();
 //
 // An address is a URI or a connection string of libpq. The parameter "schema"
 // of a URI names the schema that has the tables, instead of "workqueue".
-// `Migrate()` makes them.
+// `Migrate()` makes them. If they are dropped and made anew, a process that has
+// used them must be started again: until then its calls return
+// `kFailedPrecondition`.
 //
 // An item has 2,048 bytes at most, together with its group if the queue has
 // groups; and so has a name of a queue or an election. The time is that of the

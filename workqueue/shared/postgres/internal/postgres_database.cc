@@ -52,7 +52,7 @@ constexpr size_t kFetchedAtOnce = 64;
 constexpr size_t kMostAtOnce = 2000;
 
 // The numbers of the rows of a fetch that are no entries.
-constexpr int64_t kTime = -1, kFront = -2, kInbox = -3;
+constexpr int64_t kTime = -1, kFront = -2, kInbox = -3, kTables = -4;
 
 // How soon a call tries again that the server did not answer.
 constexpr absl::Duration kRetryPeriod = absl::Milliseconds(20);
@@ -246,7 +246,10 @@ struct PostgresDatabase::Sql {
             "  (SELECT FROM {s}.inbox WHERE queue = $8) "
             "UNION ALL SELECT -1, int8send("
             "  (1000000 * extract(epoch FROM clock_timestamp()))::bigint),"
-            "  int8send((SELECT version FROM {s}.version)), NULL")),
+            "  int8send((SELECT version FROM {s}.version)), NULL "
+            "UNION ALL SELECT -4, int8send('{s}.entry'::regclass::oid::bigint),"
+            "  int8send((SELECT count(*) FROM {s}.queue"
+            "    WHERE id = $1 AND name = $8)), NULL")),
         listeners(Of("SELECT id, CASE WHEN polls = 1 OR NOT"
                      " pg_try_advisory_xact_lock_shared($2 + id)"
                      " THEN 1 ELSE 0 END::bigint FROM {s}.listener"
@@ -408,6 +411,10 @@ class PostgresDatabase::Tables final : public EngineTables {
     Known& known = entries_[key];
     known.dirty = true;
     return known;
+  }
+  // For what reads or writes without `Fetch()`, which sees that, too.
+  void CheckTables(const PostgresRows& found) {
+    error_.Update(database_.CheckTables(found.Number(0, 1)));
   }
   void RaiseFronts();
   void WriteEntries(std::vector<Statement>* statements);
@@ -644,6 +651,16 @@ void PostgresDatabase::Tables::Fetch(
       front_place_ = rows.Bytes(i, 3);
       continue;
     }
+    if (n == kTables) {
+      error_ = database_.CheckTables(rows.Number(i, 1));
+      if (error_.ok() && is_queue && rows.Number(i, 2) == 0) {
+        MutexLock lock(&database_.mu_);
+        database_.queues_.erase(name_);
+        error_ = absl::UnavailableError("the queue has been removed");
+      }
+      if (!error_.ok()) return;
+      continue;
+    }
     if (n == kTime) {
       if (begins) now_ = absl::FromUnixMicros(rows.Number(i, 1));
       if (rows.Number(i, 2) == kVersion) continue;
@@ -720,10 +737,16 @@ auto PostgresDatabase::Tables::MessagesOf(
     numbers.push_back(number);
     afters.push_back(after);
   }
-  const auto all = Execute(
-      {{sql_.messages, {Value::Numbers(numbers), Value::Numbers(afters)}}});
+  std::vector<Statement> statements = {
+      {sql_.tables},
+      {sql_.messages, {Value::Numbers(numbers), Value::Numbers(afters)}}};
+  if (connection_.has_pooler()) {
+    statements.insert(statements.begin(), {kShortWait});
+  }
+  const auto all = Execute(statements);
+  if (error_.ok()) CheckTables(all[all.size() - 2]);
   if (!error_.ok()) return messages;
-  const PostgresRows& rows = all[0];
+  const PostgresRows& rows = all.back();
   for (int i = 0; i < rows.size(); ++i) {
     std::vector<Message>& its = messages[rows.Number(i, 0)];
     if (!rows.IsNull(i, 1)) {
@@ -833,6 +856,10 @@ void PostgresDatabase::Tables::WriteEntries(
 }
 
 absl::Status PostgresDatabase::Tables::Commit() {
+  if (error_.ok() && !has_begun_ && !later_.empty()) {
+    const auto rows = Execute({{sql_.tables}});
+    if (error_.ok()) CheckTables(rows[0]);
+  }
   if (!error_.ok()) return error_;
   std::vector<Statement> statements;
   if (call_.writes && !has_begun_ && connection_.has_pooler()) {
@@ -929,13 +956,23 @@ absl::StatusOr<std::unique_ptr<PostgresConnection>> PostgresDatabase::Connect(
         "the tables in the schema ", sql_->schema, " have the version ",
         found.Number(0, 0), ", and this library the version ", kVersion));
   }
-  entry_table_ = found.Number(0, 1);
+  const absl::Status known = CheckTables(found.Number(0, 1));
+  if (!known.ok()) return known;
   listener_table_ = found.Number(0, 2);
   if (!(*connection)->FindPooler(found.Number(0, 3))) {
     rows = (*connection)->Execute({{sql_->settings}}, deadline);
     if (!rows.ok()) return NothingChanged(rows.status());
   }
   return connection;
+}
+
+absl::Status PostgresDatabase::CheckTables(int64_t entry_table) {
+  MutexLock lock(&mu_);
+  if (entry_table_ == 0) entry_table_ = entry_table;
+  if (entry_table_ == entry_table) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("the tables in the schema ", sql_->schema,
+                   " have been made anew; start the process again"));
 }
 
 absl::Status PostgresDatabase::Run(const Call& call, const Body& body) {

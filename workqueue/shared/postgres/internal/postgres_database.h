@@ -97,6 +97,9 @@ class PostgresDatabase final : public EngineDatabase {
   // Connects, and sees that the tables are there.
   absl::StatusOr<std::unique_ptr<PostgresConnection>> Connect(
       absl::Time deadline);
+  // Returns an error if those are not the tables that this process knows: the
+  // numbers of queues and of listeners, and so of clients, have begun again.
+  absl::Status CheckTables(int64_t entry_table);
   // Tries until the deadline.
   absl::Status Run(const Call& call, const Body& body);
   absl::Status RunOnce(const Call& call, const Body& body, bool full);
@@ -118,7 +121,8 @@ class PostgresDatabase final : public EngineDatabase {
 
   sync::Mutex mu_;
   std::vector<std::unique_ptr<PostgresConnection>> idle_ ABSL_GUARDED_BY(mu_);
-  // The number and the layout of each queue by name: they never change.
+  // The number and the layout of each queue by name. A transaction looks
+  // whether it is still that.
   std::map<std::string, std::pair<int64_t, std::string>> queues_
       ABSL_GUARDED_BY(mu_);
 
