@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <future>  // NOLINT(build/c++11)
 #include <iostream>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <random>
@@ -66,6 +67,14 @@ class Connection {
   Connection& operator=(const Connection&) = delete;
 
   PGconn* get() const { return connection_; }
+
+  // Returns the error.
+  std::string Fail(const std::string& sql) {
+    PGresult* const result = PQexec(connection_, sql.c_str());
+    std::string error = PQresultErrorMessage(result);
+    PQclear(result);
+    return error;
+  }
 
   // Returns the first value of the result.
   std::string Do(const std::string& sql) {
@@ -173,14 +182,66 @@ TEST_F(PostgresEngineTest, AnAddInATransactionHasATimeAndAPriority) {
   EXPECT_EQ(queue->Get(), "low");
 }
 
+TEST_F(PostgresEngineTest, AddsInATransactionHaveAnyTimeAndPriority) {
+  const auto engine = NewEngine();
+  const auto queue = NewQueue(*engine);
+  Connection own(address_);
+  const auto add = [&](const std::string& item, absl::Duration after,
+                       int priority) {
+    AddOptions options = AddOptions::After(after);
+    options.priority = priority;
+    EXPECT_EQ(
+        PostgresEngine::AddInTransaction(own.get(), name_, options, {item}),
+        absl::OkStatus());
+  };
+  add("never", absl::InfiniteDuration(), 0);
+  add("late", absl::Hours(24 * 365 * 142), 0);
+  add("low", -absl::InfiniteDuration(), std::numeric_limits<int>::min());
+  add("high", absl::ZeroDuration(), std::numeric_limits<int>::max());
+  const auto sql = [&](const std::string& item, const std::string& arguments) {
+    return absl::StrCat("SELECT workqueue.add('", name_, "', '", item, "', ",
+                        arguments, ")");
+  };
+  own.Do(sql("never, too", "after => '290000 years'"));
+  for (const char* const wrong :
+       {"2147483648", "-2147483649", "-9223372036854775808"}) {
+    const std::string error =
+        own.Fail(sql("x", absl::StrCat("priority => '", wrong, "'")));
+    EXPECT_TRUE(absl::StrContains(error, absl::StrCat("priority is ", wrong)))
+        << error;
+  }
+  // An earlier version took them.
+  own.Do(
+      absl::StrCat("INSERT INTO workqueue.inbox (queue, item, priority, due)"
+                   " VALUES ('",
+                   name_, "', 'lowest', -9223372036854775808, 0)"));
+  EXPECT_EQ(queue->Get(), "high");
+  EXPECT_EQ(queue->Get(), "low");
+  EXPECT_EQ(queue->Get(), "lowest");
+  const auto snapshot = queue->TakeSnapshot();
+  ASSERT_EQ(snapshot->waiting.size(), 3u);
+  EXPECT_EQ(snapshot->waiting[0].item, "late");
+  EXPECT_NE(snapshot->waiting[0].ready_at, absl::InfiniteFuture());
+  for (size_t i : {1, 2}) {
+    EXPECT_EQ(snapshot->waiting[i].ready_at, absl::InfiniteFuture());
+  }
+}
+
 TEST_F(PostgresEngineTest, WrongAddsInATransactionAreRefused) {
   const auto engine = NewEngine();
   auto options = Options(*engine);
   options.partitions = 2;
   const auto queue = *Queue::Create(options);
   Connection own(address_);
-  EXPECT_TRUE(absl::IsInvalidArgument(PostgresEngine::AddInTransaction(
-      own.get(), name_, AddOptions::RateLimited(), {"x"})));
+  AddOptions retry, retry_after;
+  retry.retry = true;
+  retry_after.retry_after = absl::Seconds(1);
+  for (const AddOptions& wrong :
+       {AddOptions::RateLimited(), AddOptions::Reschedule(absl::Seconds(1)),
+        retry, retry_after}) {
+    EXPECT_TRUE(absl::IsInvalidArgument(
+        PostgresEngine::AddInTransaction(own.get(), name_, wrong, {"x"})));
+  }
   EXPECT_TRUE(absl::IsInvalidArgument(PostgresEngine::AddInTransaction(
       own.get(), name_, {}, {std::string(2049, 'x')})));
   const absl::Status refused =

@@ -125,10 +125,15 @@ absl::Status PostgresEngine::Migrate(absl::string_view address) {
 absl::Status PostgresEngine::AddInTransaction(
     pg_conn* connection, absl::string_view queue, const AddOptions& options,
     absl::Span<const std::string> items, absl::string_view schema) {
-  if (options.rate_limited || options.reschedule) {
+  for (const auto& [name, is_given] :
+       {std::pair("rate_limited", options.rate_limited),
+        {"reschedule", options.reschedule},
+        {"retry", options.retry},
+        {"retry_after", options.retry_after.has_value()}}) {
+    if (!is_given) continue;
     return absl::InvalidArgumentError(absl::StrCat(
-        options.rate_limited ? "rate_limited" : "reschedule",
-        " is true; an add in a transaction has only a time and a priority"));
+        name,
+        " is given; an add in a transaction has only a time and a priority"));
   }
   for (const std::string& item : items) {
     if (item.size() <= internal::PostgresDatabase::kMaxItemBytes) continue;

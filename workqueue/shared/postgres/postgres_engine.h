@@ -91,6 +91,8 @@ class PostgresEngine final : public internal::TableEngine {
   //
   //     SELECT workqueue.add('orders', 'order 17', after => '30 s');
   //
+  // It fails for a priority that is no `int`.
+  //
   // Blocks for a round trip. After `kInvalidArgument` nothing was sent: an
   // option is not possible here, or an item or the name is too long. After any
   // other error

@@ -33,6 +33,7 @@
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/interfaces.h"
+#include "workqueue/redis/ticks.h"
 #include "workqueue/shared/internal/engine.h"
 #include "workqueue/shared/internal/ordered_store.h"
 #include "workqueue/shared/internal/table_engine.h"
@@ -107,9 +108,10 @@ CREATE TABLE IF NOT EXISTS {s}.inbox (
   WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 5000,
         autovacuum_vacuum_cost_delay = 0);
 
--- Adds an item when the transaction commits: now, or after a time. Wakes the
--- process whose worker has waited longest. While all are busy it notifies
--- nobody, because a notification makes commits wait for each other.
+-- Adds an item when the transaction commits: now, or after a time, of which more
+-- than 145 years never pass. Wakes the process whose worker has waited longest.
+-- While all are busy it notifies nobody, because a notification makes commits
+-- wait for each other.
 CREATE OR REPLACE FUNCTION {s}.add(
   queue text, item bytea, after interval DEFAULT '0', priority bigint DEFAULT 0)
 RETURNS void LANGUAGE plpgsql VOLATILE AS $$
@@ -117,6 +119,10 @@ DECLARE
   name_bytes bytea := convert_to(add.queue, 'UTF8');
   found record;
 BEGIN
+  IF add.priority NOT BETWEEN -2147483648 AND 2147483647 THEN
+    RAISE EXCEPTION 'priority is %; it must be from -2147483648 to 2147483647',
+      add.priority USING ERRCODE = '22003';
+  END IF;
   SELECT id, layout INTO found FROM {s}.queue q WHERE q.name = name_bytes;
   IF found.layout <> '1' THEN
     RAISE EXCEPTION 'the queue "%" has % partitions; an add in a transaction '
@@ -125,6 +131,7 @@ BEGIN
   INSERT INTO {s}.inbox (queue, item, priority, due) VALUES (
     name_bytes, add.item, add.priority,
     CASE WHEN add.after <= interval '0' THEN 0
+    WHEN add.after >= interval '145 years' THEN 1::bigint << 62
     ELSE 1000000 * extract(epoch FROM clock_timestamp() + add.after) END);
   PERFORM pg_notify(
     'workqueue_' || '{s}.listener'::regclass::oid || '_' ||
@@ -258,7 +265,9 @@ struct PostgresDatabase::Sql {
             Of("WITH taken AS (DELETE FROM {s}.inbox WHERE queue = $1 AND id"
                " = ANY(ARRAY(SELECT id FROM {s}.inbox WHERE queue = $1"
                "   ORDER BY id LIMIT 1000)) RETURNING *) "
-               "SELECT item, priority, CASE WHEN due = 0 THEN 0 ELSE greatest("
+               "SELECT item, priority, CASE WHEN due = 0 THEN 0"
+               " WHEN due >= 1::bigint << 62 THEN 9223372036854775807"
+               " ELSE greatest("
                "  0, due - 1000000 * extract(epoch FROM clock_timestamp()))"
                " END::bigint FROM taken ORDER BY id")),
         update(Of("UPDATE {s}.entry SET value = u.value,"
@@ -706,8 +715,12 @@ void PostgresDatabase::Tables::Fetch(
   if (!error_.ok()) return;
   const PostgresRows& inbox = taken[0];
   for (int i = 0; i < inbox.size(); ++i) {
+    // The function of an earlier version took any number.
+    const int64_t priority =
+        std::clamp<int64_t>(inbox.Number(i, 1), std::numeric_limits<int>::min(),
+                            std::numeric_limits<int>::max());
     inbox_.push_back({EngineOperation::kAddAfter, inbox.Bytes(i, 0),
-                      inbox.Number(i, 2), inbox.Number(i, 1)});
+                      inbox.Number(i, 2), priority});
   }
 }
 
@@ -896,13 +909,18 @@ absl::Status PostgresDatabase::AddInTransaction(
     const AddOptions& options, absl::Span<const std::string> items) {
   const absl::Status fits = CheckName(queue);
   if (!fits.ok()) return fits;
-  const absl::Duration after = options.after.value_or(absl::ZeroDuration());
+  // Not each version of the server has an infinite interval. The function takes
+  // so long a time as one.
+  const int64_t after =
+      std::min(Ticks(absl::Microseconds(1))
+                   .From(options.after.value_or(absl::ZeroDuration())),
+               int64_t{1} << 53);
   return PostgresConnection::ExecuteOn(
       connection,
       {absl::StrCat("SELECT ", Quoted(schema),
                     ".add($1, item, $2 * interval '1 microsecond', $3)"
                     " FROM unnest($4::bytea[]) AS item"),
-       {Value::Text(queue), Value::Number(absl::ToInt64Microseconds(after)),
+       {Value::Text(queue), Value::Number(after),
         Value::Number(options.priority),
         Value::BytesArray({items.begin(), items.end()})}});
 }
