@@ -433,6 +433,19 @@ TEST_F(PostgresEngineTest, WrongAddressesAreNamed) {
   EXPECT_TRUE(absl::IsUnavailable(nobody)) << nobody;
 }
 
+// A schema comes into texts between several kinds of quotes.
+TEST_F(PostgresEngineTest, WrongSchemasAreRefused) {
+  Connection own(address_);
+  for (const char* const wrong : {"", "a'b", "a\"b", "a$$b", "a%b", "a\nb"}) {
+    EXPECT_TRUE(absl::IsInvalidArgument(
+        PostgresEngine::Migrate(absl::StrCat(address_, "&schema=", wrong))));
+    EXPECT_TRUE(absl::IsInvalidArgument(
+        PostgresEngine::AddInTransaction(own.get(), name_, {}, {"x"}, wrong)));
+    const std::string error = own.Fail(PostgresEngine::MigrationSql(wrong));
+    EXPECT_TRUE(absl::StrContains(error, "must have letters")) << error;
+  }
+}
+
 TEST_F(PostgresEngineTest, AUserWithoutRightsIsToldSo) {
   Connection own(address_);
   own.Do("DROP ROLE IF EXISTS stranger; CREATE ROLE stranger LOGIN");

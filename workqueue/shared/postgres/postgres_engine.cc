@@ -38,6 +38,18 @@ absl::Time Deadline() {
   return Clock::GetRealClock()->TimeNow() + kOpenTimeout;
 }
 
+constexpr absl::string_view kSchemas =
+    "it must have letters, digits and _ only";
+
+absl::Status CheckSchema(absl::string_view schema) {
+  const bool good = std::all_of(schema.begin(), schema.end(), [](char c) {
+    return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_';
+  });
+  if (good && !schema.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("schema is \"", schema, "\"; ", kSchemas));
+}
+
 // An address for libpq, which refuses parameters that it does not know.
 struct Address {
   std::string libpq;
@@ -58,14 +70,8 @@ absl::StatusOr<Address> Parse(absl::string_view text) {
     absl::string_view schema = it;
     if (absl::ConsumePrefix(&schema, "schema=")) {
       address.schema = std::string(schema);
-      const bool good = std::all_of(schema.begin(), schema.end(), [](char c) {
-        return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_';
-      });
-      if (schema.empty() || !good) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("schema is \"", schema,
-                         "\"; it must have letters, digits and '_' only"));
-      }
+      const absl::Status status = CheckSchema(schema);
+      if (!status.ok()) return status;
     } else {
       others.push_back(it);
     }
@@ -125,6 +131,8 @@ absl::Status PostgresEngine::Migrate(absl::string_view address) {
 absl::Status PostgresEngine::AddInTransaction(
     pg_conn* connection, absl::string_view queue, const AddOptions& options,
     absl::Span<const std::string> items, absl::string_view schema) {
+  const absl::Status status = CheckSchema(schema);
+  if (!status.ok()) return status;
   for (const auto& [name, is_given] :
        {std::pair("rate_limited", options.rate_limited),
         {"reschedule", options.reschedule},
@@ -146,6 +154,10 @@ absl::Status PostgresEngine::AddInTransaction(
 }
 
 std::string PostgresEngine::MigrationSql(absl::string_view schema) {
+  if (!CheckSchema(schema).ok()) {
+    return absl::StrCat("DO $$ BEGIN RAISE EXCEPTION 'wrong schema; ", kSchemas,
+                        "'; END $$;\n");
+  }
   return internal::PostgresDatabase::MigrationSql(std::string(schema));
 }
 

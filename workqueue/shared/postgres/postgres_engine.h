@@ -43,10 +43,10 @@ void RegisterPostgres();
 // `synchronous_commit` says; this library never uses "off".
 //
 // An address is a URI or a connection string of libpq. The parameter "schema"
-// of a URI names the schema that has the tables, instead of "workqueue".
-// `Migrate()` makes them. If they are dropped and made anew, a process that has
-// used them must be started again: until then its calls return
-// `kFailedPrecondition`.
+// of a URI names the schema that has the tables, instead of "workqueue": by
+// letters, digits and '_'. `Migrate()` makes them. If they are dropped and made
+// anew, a process that has used them must be started again: until then its
+// calls return `kFailedPrecondition`.
 //
 // An item has 2,048 bytes at most, together with its group if the queue has
 // groups; and so has a name of a queue or an election. The time is that of the
@@ -104,7 +104,8 @@ class PostgresEngine final : public internal::TableEngine {
                                        absl::Span<const std::string> items,
                                        absl::string_view schema = "workqueue");
 
-  // The text by which `Migrate()` does that, for those who do it themselves.
+  // The text by which `Migrate()` does that, for those who do it themselves. If
+  // the schema is no such name, the text fails, and says so.
   static std::string MigrationSql(absl::string_view schema = "workqueue");
 
  private:
