@@ -12,14 +12,20 @@
 
 #include "workqueue/shared/postgres/postgres_engine.h"
 
+#include <dlfcn.h>
 #include <libpq-fe.h>
+#include <netdb.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/types.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <future>  // NOLINT(build/c++11)
 #include <iostream>
 #include <limits>
@@ -33,8 +39,10 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
@@ -43,10 +51,36 @@
 #include "test/shared/kill_worker.h"
 #include "test/shared/new_shared_queue.h"
 #include "test/shared/postgres_server.h"
+#include "test/shared/temporary_folder.h"
 #include "workqueue/leader_election/leader_elector.h"
+#include "workqueue/shared/postgres/internal/postgres_connection.h"
 #include "workqueue/shared/shared_queue.h"
 #include "workqueue/shared/shared_queue_options.h"
 #include "workqueue/testing/thread.h"
+
+namespace {
+
+constexpr char kSilentHost[] = "silent.example";
+
+// Holds up lookups of that host while it is not null.
+std::atomic<absl::Notification*> name_server{nullptr};
+
+}  // namespace
+
+extern "C" int getaddrinfo(const char* host, const char* service,
+                           const addrinfo* hints, addrinfo** result) {
+  if ((hints->ai_flags & AI_NUMERICHOST) == 0 && host != nullptr &&
+      strcmp(host, kSilentHost) == 0) {
+    absl::Notification* const answers = name_server;
+    if (answers != nullptr) {
+      answers->WaitForNotificationWithTimeout(absl::Seconds(20));
+    }
+    host = "127.0.0.1";
+  }
+  static const auto next =
+      reinterpret_cast<decltype(&getaddrinfo)>(dlsym(RTLD_NEXT, "getaddrinfo"));
+  return next(host, service, hints, result);
+}
 
 namespace workqueue::postgres_engine_test {
 namespace {
@@ -472,6 +506,73 @@ TEST_F(PostgresEngineTest, AnAddressNamesADatabase) {
   EXPECT_TRUE((*elector)->Start().ok());
   while (!(*elector)->IsLeader()) {
   }
+}
+
+TEST_F(PostgresEngineTest, ANameServerThatDoesNotAnswerHoldsNothingUp) {
+  const auto connect = [](const std::string& address) {
+    return internal::PostgresConnection::Connect(
+               address, absl::Now() + absl::Milliseconds(500))
+        .status();
+  };
+  const std::string address =
+      absl::StrCat("postgres://", kSilentHost, ":1/postgres");
+  // After a host that does not answer, the next one has its turn.
+  std::string two = address_;
+  two.insert(two.find("host=") + 5, absl::StrCat(kSilentHost, ","));
+  two += "&port=1,5432";
+  absl::Notification answers;
+  name_server = &answers;
+  const absl::Time begin = absl::Now();
+  const absl::Status silent = connect(address);
+  EXPECT_TRUE(absl::IsUnavailable(silent)) << silent;
+  EXPECT_TRUE(absl::StrContains(silent.message(), "silent.example in time"))
+      << silent;
+  EXPECT_EQ(connect(two), absl::OkStatus());
+  EXPECT_LT(absl::Now() - begin, absl::Seconds(10));
+  answers.Notify();
+  name_server = nullptr;
+  absl::Status refused;
+  do {
+    refused = connect(address);
+  } while (absl::StrContains(refused.message(), "in time"));
+  EXPECT_TRUE(absl::StrContains(refused.message(), "\"127.0.0.1\", port 1"))
+      << refused;
+  EXPECT_EQ(connect(two), absl::OkStatus());
+}
+
+// Of the time of a call, all that it does is a part.
+TEST_F(PostgresEngineTest, AServerThatSaysNothingHoldsUpOnlyWhoCallsIt) {
+  RegisterPostgres();
+  const TemporaryFolder folder;
+  sockaddr_un path = {};
+  path.sun_family = AF_UNIX;
+  absl::SNPrintF(path.sun_path, sizeof(path.sun_path), "%s/.s.PGSQL.5432",
+                 folder.path());
+  const int silent = socket(AF_UNIX, SOCK_STREAM, 0);
+  ASSERT_EQ(bind(silent, reinterpret_cast<sockaddr*>(&path), sizeof(path)), 0);
+  ASSERT_EQ(listen(silent, 100), 0);
+  const std::string address = "postgres:///x?host=" + folder.path();
+  const auto open = [&](const std::string& at, absl::Duration timeout) {
+    SharedQueueOptions<std::string> options;
+    options.name = name_;
+    options.address = at;
+    options.call_timeout = timeout;
+    return Queue::Create(options).status();
+  };
+  auto other = Async([&] { return open(address, absl::Seconds(9)); });
+  const absl::Time begin = absl::Now();
+  const absl::Status status = open(address, absl::Seconds(1));
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_EQ(open(address_, absl::Seconds(5)), absl::OkStatus());
+  LeaderElectorOptions election;
+  election.name = name_;
+  election.address = address;
+  election.retry_period = absl::Seconds(1);
+  EXPECT_TRUE(LeaderElector::Create(std::move(election)).ok());
+  EXPECT_LT(absl::Now() - begin, absl::Seconds(8));
+  EXPECT_TRUE(absl::IsUnavailable(other.get()));
+  EXPECT_LT(absl::Now() - begin, absl::Seconds(14));
+  close(silent);
 }
 
 // A chapter of the guide.

@@ -566,13 +566,22 @@ absl::StatusOr<std::shared_ptr<TableEngine>> OpenShared(
   static sync::Mutex mu(absl::kConstInit);
   static auto& states =
       *new std::map<std::string, std::weak_ptr<TableEngine::State>>();
-  MutexLock lock(&mu);
-  std::weak_ptr<TableEngine::State>& known = states[address];
-  std::shared_ptr<TableEngine::State> state = known.lock();
+  const auto find = [&address] {
+    std::shared_ptr<TableEngine::State> found = states[address].lock();
+    return found;
+  };
+  std::shared_ptr<TableEngine::State> state;
+  {
+    MutexLock lock(&mu);
+    state = find();
+  }
   if (state == nullptr) {
-    auto engine = open();
+    // Without the lock: who opens one address need not wait for another one.
+    const auto engine = open();
     if (!engine.ok()) return engine.status();
-    known = state = (*engine)->state();
+    MutexLock lock(&mu);
+    state = find();
+    if (state == nullptr) states[address] = state = (*engine)->state();
   }
   return std::make_shared<TableEngine>(std::move(state));
 }

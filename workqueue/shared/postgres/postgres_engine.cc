@@ -32,10 +32,8 @@
 namespace workqueue {
 namespace {
 
-constexpr absl::Duration kOpenTimeout = absl::Seconds(10);
-
-absl::Time Deadline() {
-  return Clock::GetRealClock()->TimeNow() + kOpenTimeout;
+absl::Time After(absl::Duration timeout) {
+  return Clock::GetRealClock()->TimeNow() + timeout;
 }
 
 constexpr absl::string_view kSchemas =
@@ -103,11 +101,11 @@ std::string NameOf(const std::string& libpq) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<PostgresEngine>> PostgresEngine::Create(
-    absl::string_view address, Clock* clock) {
+    absl::string_view address, Clock* clock, absl::Duration timeout) {
   const absl::StatusOr<Address> parsed = Parse(address);
   if (!parsed.ok()) return parsed.status();
-  auto database = internal::PostgresDatabase::Open(parsed->libpq,
-                                                   parsed->schema, Deadline());
+  auto database = internal::PostgresDatabase::Open(
+      parsed->libpq, parsed->schema, After(timeout));
   if (!database.ok()) return database.status();
   return absl::WrapUnique(
       new PostgresEngine(NameOf(parsed->libpq), *std::move(database), clock));
@@ -116,8 +114,9 @@ absl::StatusOr<std::unique_ptr<PostgresEngine>> PostgresEngine::Create(
 absl::Status PostgresEngine::Migrate(absl::string_view address) {
   const absl::StatusOr<Address> parsed = Parse(address);
   if (!parsed.ok()) return parsed.status();
+  constexpr absl::Duration kTimeout = absl::Seconds(10);
   auto connection =
-      internal::PostgresConnection::Connect(parsed->libpq, Deadline());
+      internal::PostgresConnection::Connect(parsed->libpq, After(kTimeout));
   if (!connection.ok()) return connection.status();
   // While a call waits for a lock, the server does not notice that the client
   // has left.
@@ -125,7 +124,7 @@ absl::Status PostgresEngine::Migrate(absl::string_view address) {
       ->ExecuteScript(
           absl::StrCat("SELECT set_config('lock_timeout', '10s', true);",
                        MigrationSql(parsed->schema)),
-          Deadline());
+          After(kTimeout));
 }
 
 absl::Status PostgresEngine::AddInTransaction(

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/interfaces.h"
@@ -48,6 +49,10 @@ void RegisterPostgres();
 // anew, a process that has used them must be started again: until then its
 // calls return `kFailedPrecondition`.
 //
+// Names of hosts are resolved within the time of a call. But if libpq takes the
+// host from a service file, it waits for a name server as long as the system
+// does.
+//
 // An item has 2,048 bytes at most, together with its group if the queue has
 // groups; and so has a name of a queue or an election. The time is that of the
 // server's clock, but does not go back. Each process has one connection that
@@ -63,14 +68,15 @@ class PostgresEngine final : public internal::TableEngine {
   // the place of the server's. It is not owned, and must outlive the engine,
   // the queues and the electors.
   //
-  // Blocks for ten seconds at most. A server that does not answer is no error
+  // Blocks for `timeout` at most. A server that does not answer is no error
   // yet: calls of queues and electors wait for it, as long as they may. Errors:
   //   * `kInvalidArgument`: the address is empty, or the schema no such name,
   //   * `kPermissionDenied`: the user may not use the tables,
   //   * `kFailedPrecondition`: there are no tables, they are of another version
   //     of this library, or the server is too old.
   static absl::StatusOr<std::unique_ptr<PostgresEngine>> Create(
-      absl::string_view address, Clock* clock = nullptr);
+      absl::string_view address, Clock* clock = nullptr,
+      absl::Duration timeout = absl::Seconds(10));
 
   // Makes the tables that are not there, and brings older ones up to date.
   // Tables of a later version stay as they are, and are an error. Errors as of
