@@ -12,16 +12,23 @@
 
 #include "workqueue/shared/postgres/postgres_engine.h"
 
+#include <dlfcn.h>
 #include <libpq-fe.h>
+#include <netdb.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/types.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <future>  // NOLINT(build/c++11)
 #include <iostream>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <random>
@@ -32,8 +39,10 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
@@ -42,10 +51,36 @@
 #include "test/shared/kill_worker.h"
 #include "test/shared/new_shared_queue.h"
 #include "test/shared/postgres_server.h"
+#include "test/shared/temporary_folder.h"
 #include "workqueue/leader_election/leader_elector.h"
+#include "workqueue/shared/postgres/internal/postgres_connection.h"
 #include "workqueue/shared/shared_queue.h"
 #include "workqueue/shared/shared_queue_options.h"
 #include "workqueue/testing/thread.h"
+
+namespace {
+
+constexpr char kSilentHost[] = "silent.example";
+
+// Holds up lookups of that host while it is not null.
+std::atomic<absl::Notification*> name_server{nullptr};
+
+}  // namespace
+
+extern "C" int getaddrinfo(const char* host, const char* service,
+                           const addrinfo* hints, addrinfo** result) {
+  if ((hints->ai_flags & AI_NUMERICHOST) == 0 && host != nullptr &&
+      strcmp(host, kSilentHost) == 0) {
+    absl::Notification* const answers = name_server;
+    if (answers != nullptr) {
+      answers->WaitForNotificationWithTimeout(absl::Seconds(20));
+    }
+    host = "127.0.0.1";
+  }
+  static const auto next =
+      reinterpret_cast<decltype(&getaddrinfo)>(dlsym(RTLD_NEXT, "getaddrinfo"));
+  return next(host, service, hints, result);
+}
 
 namespace workqueue::postgres_engine_test {
 namespace {
@@ -66,6 +101,14 @@ class Connection {
   Connection& operator=(const Connection&) = delete;
 
   PGconn* get() const { return connection_; }
+
+  // Returns the error.
+  std::string Fail(const std::string& sql) {
+    PGresult* const result = PQexec(connection_, sql.c_str());
+    std::string error = PQresultErrorMessage(result);
+    PQclear(result);
+    return error;
+  }
 
   // Returns the first value of the result.
   std::string Do(const std::string& sql) {
@@ -173,14 +216,66 @@ TEST_F(PostgresEngineTest, AnAddInATransactionHasATimeAndAPriority) {
   EXPECT_EQ(queue->Get(), "low");
 }
 
+TEST_F(PostgresEngineTest, AddsInATransactionHaveAnyTimeAndPriority) {
+  const auto engine = NewEngine();
+  const auto queue = NewQueue(*engine);
+  Connection own(address_);
+  const auto add = [&](const std::string& item, absl::Duration after,
+                       int priority) {
+    AddOptions options = AddOptions::After(after);
+    options.priority = priority;
+    EXPECT_EQ(
+        PostgresEngine::AddInTransaction(own.get(), name_, options, {item}),
+        absl::OkStatus());
+  };
+  add("never", absl::InfiniteDuration(), 0);
+  add("late", absl::Hours(24 * 365 * 142), 0);
+  add("low", -absl::InfiniteDuration(), std::numeric_limits<int>::min());
+  add("high", absl::ZeroDuration(), std::numeric_limits<int>::max());
+  const auto sql = [&](const std::string& item, const std::string& arguments) {
+    return absl::StrCat("SELECT workqueue.add('", name_, "', '", item, "', ",
+                        arguments, ")");
+  };
+  own.Do(sql("never, too", "after => '290000 years'"));
+  for (const char* const wrong :
+       {"2147483648", "-2147483649", "-9223372036854775808"}) {
+    const std::string error =
+        own.Fail(sql("x", absl::StrCat("priority => '", wrong, "'")));
+    EXPECT_TRUE(absl::StrContains(error, absl::StrCat("priority is ", wrong)))
+        << error;
+  }
+  // An earlier version took them.
+  own.Do(
+      absl::StrCat("INSERT INTO workqueue.inbox (queue, item, priority, due)"
+                   " VALUES ('",
+                   name_, "', 'lowest', -9223372036854775808, 0)"));
+  EXPECT_EQ(queue->Get(), "high");
+  EXPECT_EQ(queue->Get(), "low");
+  EXPECT_EQ(queue->Get(), "lowest");
+  const auto snapshot = queue->TakeSnapshot();
+  ASSERT_EQ(snapshot->waiting.size(), 3u);
+  EXPECT_EQ(snapshot->waiting[0].item, "late");
+  EXPECT_NE(snapshot->waiting[0].ready_at, absl::InfiniteFuture());
+  for (size_t i : {1, 2}) {
+    EXPECT_EQ(snapshot->waiting[i].ready_at, absl::InfiniteFuture());
+  }
+}
+
 TEST_F(PostgresEngineTest, WrongAddsInATransactionAreRefused) {
   const auto engine = NewEngine();
   auto options = Options(*engine);
   options.partitions = 2;
   const auto queue = *Queue::Create(options);
   Connection own(address_);
-  EXPECT_TRUE(absl::IsInvalidArgument(PostgresEngine::AddInTransaction(
-      own.get(), name_, AddOptions::RateLimited(), {"x"})));
+  AddOptions retry, retry_after;
+  retry.retry = true;
+  retry_after.retry_after = absl::Seconds(1);
+  for (const AddOptions& wrong :
+       {AddOptions::RateLimited(), AddOptions::Reschedule(absl::Seconds(1)),
+        retry, retry_after}) {
+    EXPECT_TRUE(absl::IsInvalidArgument(
+        PostgresEngine::AddInTransaction(own.get(), name_, wrong, {"x"})));
+  }
   EXPECT_TRUE(absl::IsInvalidArgument(PostgresEngine::AddInTransaction(
       own.get(), name_, {}, {std::string(2049, 'x')})));
   const absl::Status refused =
@@ -189,17 +284,83 @@ TEST_F(PostgresEngineTest, WrongAddsInATransactionAreRefused) {
       << refused;
 }
 
+// Bytes that the server cannot compress.
+std::string RandomBytes(size_t size) {
+  std::string random;
+  std::mt19937 bytes(1);
+  while (random.size() < size) random += static_cast<char>(bytes());
+  return random;
+}
+
 TEST_F(PostgresEngineTest, AnItemThatIsTooLongFailsAlone) {
   const auto engine = NewEngine();
   const auto queue = NewQueue(*engine);
-  std::string random;
-  std::mt19937 bytes(1);
-  while (random.size() < 2048) random += static_cast<char>(bytes());
+  const std::string random = RandomBytes(2048);
   EXPECT_EQ(Add(*queue, random), absl::OkStatus());
   EXPECT_EQ(queue->Get(), random);
   EXPECT_EQ(queue->AddItems({}, {"x", random + "x"}),
-            absl::InvalidArgumentError("an item has more than 2048 bytes, the "
-                                       "most that this engine can keep"));
+            absl::InvalidArgumentError(
+                "an item, with its group, has more than 2048 bytes, the most "
+                "that this engine can keep"));
+}
+
+// A key has both. An item that waits would be added with its group when it is
+// due, in a request of any process.
+TEST_F(PostgresEngineTest, AnItemWithAGroupThatIsTooLongFailsAlone) {
+  const auto engine = NewEngine();
+  auto options = Options(*engine);
+  options.fair.dimensions.resize(1);
+  options.fair.dimensions[0].group_of = [](const std::string& item) {
+    return RandomBytes(item[0] == '3' ? 3000 : item[0] == '1' ? 1025 : 1024);
+  };
+  options.retry_schedule = {absl::ZeroDuration()};
+  const auto queue = *Queue::Create(options);
+  const auto item = [](const std::string& begin) {
+    return begin + RandomBytes(1024 - begin.size());
+  };
+  AddOptions retry;
+  retry.retry = true;
+  const AddOptions ways[] = {{},
+                             retry,
+                             AddOptions::After(absl::Milliseconds(1)),
+                             AddOptions::Reschedule(absl::Milliseconds(1)),
+                             AddOptions::RateLimited()};
+  for (const AddOptions& way : ways) {
+    for (const char* const long_group : {"3", "1"}) {
+      const absl::Status status = queue->AddItems(way, {item(long_group)});
+      EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+    }
+    ASSERT_EQ(queue->AddItems(way, {item("s")}), absl::OkStatus());
+    auto lease = queue->Acquire();
+    ASSERT_TRUE(lease.ok()) << lease.status();
+    EXPECT_EQ(**lease, item("s"));
+    EXPECT_TRUE(lease->Done());
+  }
+}
+
+// A name is a key, too.
+TEST_F(PostgresEngineTest, ANameThatIsTooLongIsRefused) {
+  const auto engine = NewEngine();
+  Connection own(address_);
+  for (const size_t size : {2048, 2049}) {
+    std::string name = RandomBytes(size);
+    for (char& c : name) c = static_cast<char>('a' + (c & 15));
+    auto options = Options(*engine);
+    options.name = name;
+    LeaderElectorOptions election;
+    election.name = name;
+    election.engine = engine.get();
+    const absl::StatusCode expected = size > 2048
+                                          ? absl::StatusCode::kInvalidArgument
+                                          : absl::StatusCode::kOk;
+    EXPECT_EQ(Queue::Create(options).status().code(), expected);
+    EXPECT_EQ(
+        PostgresEngine::AddInTransaction(own.get(), name, {}, {"x"}).code(),
+        expected);
+    const auto elector = LeaderElector::Create(std::move(election));
+    ASSERT_TRUE(elector.ok()) << elector.status();
+    EXPECT_EQ((*elector)->Start().code(), expected);
+  }
 }
 
 TEST_F(PostgresEngineTest, TablesAreMadeAndChecked) {
@@ -229,6 +390,66 @@ TEST_F(PostgresEngineTest, TablesAreMadeAndChecked) {
   EXPECT_EQ(queue->Count()->queued, 1u);
 }
 
+// The numbers of queues and listeners begin again in new tables, so a process
+// that knows the old ones must not use them.
+TEST_F(PostgresEngineTest, TablesThatAreMadeAnewAreOthers) {
+  const std::string address = address_ + "&schema=anew";
+  const auto new_queue = [&](PostgresEngine& engine, const std::string& name) {
+    auto options = Options(engine);
+    options.name = name;
+    auto queue = Queue::Create(options);
+    EXPECT_TRUE(queue.ok()) << queue.status();
+    return *std::move(queue);
+  };
+  ASSERT_EQ(PostgresEngine::Migrate(address), absl::OkStatus());
+  auto old = *PostgresEngine::Create(address);
+  auto a = new_queue(*old, "a");
+  ASSERT_TRUE(Add(*a, "x").ok());
+
+  Connection own(address_);
+  own.Do("DROP SCHEMA anew CASCADE");
+  ASSERT_EQ(PostgresEngine::Migrate(address), absl::OkStatus());
+  const auto engine = *PostgresEngine::Create(address);
+  const auto adds = *PostgresEngine::Create(address);
+  const auto b = new_queue(*engine, "b");
+  for (const absl::Status& status : {Add(*a, "y"), a->TakeSnapshot().status(),
+                                     Queue::Create(Options(*old)).status()}) {
+    EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+    EXPECT_TRUE(absl::StrContains(status.message(), "made anew")) << status;
+  }
+  EXPECT_EQ(b->Count()->queued, 0u);
+  // Nor does it take the messages of others, or remove their listeners.
+  const std::string listeners =
+      "SELECT string_agg(id::text, ' ' ORDER BY id) FROM anew.listener";
+  EXPECT_EQ(own.Do(listeners), "1");
+  absl::SleepFor(absl::Milliseconds(1500));
+  a.reset();
+  old.reset();
+  EXPECT_EQ(own.Do(listeners), "1");
+  const auto again = new_queue(*adds, "a");
+  EXPECT_EQ(again->Count()->queued, 0u);
+  EXPECT_EQ(Add(*again, "z"), absl::OkStatus());
+}
+
+TEST_F(PostgresEngineTest, AQueueThatIsRemovedIsMadeAgain) {
+  const std::string address = address_ + "&schema=removed";
+  ASSERT_EQ(PostgresEngine::Migrate(address), absl::OkStatus());
+  const auto engine = *PostgresEngine::Create(address);
+  const auto a = NewQueue(*engine);
+  ASSERT_TRUE(Add(*a, "x").ok());
+  Connection own(address_);
+  own.Do(
+      "TRUNCATE removed.queue, removed.entry RESTART IDENTITY;"
+      "INSERT INTO removed.queue (name, layout) VALUES ('b', '1')");
+  EXPECT_EQ(Add(*a, "y"), absl::OkStatus());
+  EXPECT_EQ(own.Do("SELECT count(*) FROM removed.entry WHERE queue = 1"), "0");
+  EXPECT_EQ(a->Count()->queued, 1u);
+  own.Do("UPDATE removed.queue SET id = DEFAULT, layout = '2' WHERE id <> 1");
+  const absl::Status other = Add(*a, "z");
+  EXPECT_TRUE(absl::IsFailedPrecondition(other)) << other;
+  EXPECT_TRUE(absl::StrContains(other.message(), "layout")) << other;
+}
+
 TEST_F(PostgresEngineTest, WrongAddressesAreNamed) {
   const auto error_of = [](const std::string& address) {
     return PostgresEngine::Create(address).status();
@@ -244,6 +465,19 @@ TEST_F(PostgresEngineTest, WrongAddressesAreNamed) {
   options.call_timeout = absl::Milliseconds(10);
   const absl::Status nobody = Queue::Create(options).status();
   EXPECT_TRUE(absl::IsUnavailable(nobody)) << nobody;
+}
+
+// A schema comes into texts between several kinds of quotes.
+TEST_F(PostgresEngineTest, WrongSchemasAreRefused) {
+  Connection own(address_);
+  for (const char* const wrong : {"", "a'b", "a\"b", "a$$b", "a%b", "a\nb"}) {
+    EXPECT_TRUE(absl::IsInvalidArgument(
+        PostgresEngine::Migrate(absl::StrCat(address_, "&schema=", wrong))));
+    EXPECT_TRUE(absl::IsInvalidArgument(
+        PostgresEngine::AddInTransaction(own.get(), name_, {}, {"x"}, wrong)));
+    const std::string error = own.Fail(PostgresEngine::MigrationSql(wrong));
+    EXPECT_TRUE(absl::StrContains(error, "must have letters")) << error;
+  }
 }
 
 TEST_F(PostgresEngineTest, AUserWithoutRightsIsToldSo) {
@@ -272,6 +506,73 @@ TEST_F(PostgresEngineTest, AnAddressNamesADatabase) {
   EXPECT_TRUE((*elector)->Start().ok());
   while (!(*elector)->IsLeader()) {
   }
+}
+
+TEST_F(PostgresEngineTest, ANameServerThatDoesNotAnswerHoldsNothingUp) {
+  const auto connect = [](const std::string& address) {
+    return internal::PostgresConnection::Connect(
+               address, absl::Now() + absl::Milliseconds(500))
+        .status();
+  };
+  const std::string address =
+      absl::StrCat("postgres://", kSilentHost, ":1/postgres");
+  // After a host that does not answer, the next one has its turn.
+  std::string two = address_;
+  two.insert(two.find("host=") + 5, absl::StrCat(kSilentHost, ","));
+  two += "&port=1,5432";
+  absl::Notification answers;
+  name_server = &answers;
+  const absl::Time begin = absl::Now();
+  const absl::Status silent = connect(address);
+  EXPECT_TRUE(absl::IsUnavailable(silent)) << silent;
+  EXPECT_TRUE(absl::StrContains(silent.message(), "silent.example in time"))
+      << silent;
+  EXPECT_EQ(connect(two), absl::OkStatus());
+  EXPECT_LT(absl::Now() - begin, absl::Seconds(10));
+  answers.Notify();
+  name_server = nullptr;
+  absl::Status refused;
+  do {
+    refused = connect(address);
+  } while (absl::StrContains(refused.message(), "in time"));
+  EXPECT_TRUE(absl::StrContains(refused.message(), "\"127.0.0.1\", port 1"))
+      << refused;
+  EXPECT_EQ(connect(two), absl::OkStatus());
+}
+
+// Of the time of a call, all that it does is a part.
+TEST_F(PostgresEngineTest, AServerThatSaysNothingHoldsUpOnlyWhoCallsIt) {
+  RegisterPostgres();
+  const TemporaryFolder folder;
+  sockaddr_un path = {};
+  path.sun_family = AF_UNIX;
+  absl::SNPrintF(path.sun_path, sizeof(path.sun_path), "%s/.s.PGSQL.5432",
+                 folder.path());
+  const int silent = socket(AF_UNIX, SOCK_STREAM, 0);
+  ASSERT_EQ(bind(silent, reinterpret_cast<sockaddr*>(&path), sizeof(path)), 0);
+  ASSERT_EQ(listen(silent, 100), 0);
+  const std::string address = "postgres:///x?host=" + folder.path();
+  const auto open = [&](const std::string& at, absl::Duration timeout) {
+    SharedQueueOptions<std::string> options;
+    options.name = name_;
+    options.address = at;
+    options.call_timeout = timeout;
+    return Queue::Create(options).status();
+  };
+  auto other = Async([&] { return open(address, absl::Seconds(9)); });
+  const absl::Time begin = absl::Now();
+  const absl::Status status = open(address, absl::Seconds(1));
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_EQ(open(address_, absl::Seconds(5)), absl::OkStatus());
+  LeaderElectorOptions election;
+  election.name = name_;
+  election.address = address;
+  election.retry_period = absl::Seconds(1);
+  EXPECT_TRUE(LeaderElector::Create(std::move(election)).ok());
+  EXPECT_LT(absl::Now() - begin, absl::Seconds(8));
+  EXPECT_TRUE(absl::IsUnavailable(other.get()));
+  EXPECT_LT(absl::Now() - begin, absl::Seconds(14));
+  close(silent);
 }
 
 // A chapter of the guide.
@@ -429,6 +730,74 @@ TEST_F(PostgresServerTest, CallsWaitForALockOnlyUntilTheirDeadline) {
   while (!Add(*queue, "y").ok()) {
   }
   EXPECT_EQ(queue->Get(), "y");
+}
+
+// A server's process that waits for a lock does not notice that its client has
+// left. So nothing waits there for long, or the server's connections run out.
+
+int Waiting(Connection& looks) {
+  return std::stoi(
+      looks.Do("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type ="
+               " 'Lock'"));
+}
+
+TEST_F(PostgresServerTest, AListenerGoesOnBesideItsLostConnection) {
+  const auto engine = NewEngine(*server_), b = NewEngine(*server_);
+  const auto queue = NewQueue(*engine);
+  Connection lost(server_->address()), looks(server_->address());
+  // It gets the listener's lock, as if it were the session of a connection that
+  // is cut off, when that of the connection has ended.
+  ASSERT_TRUE(PQsendQuery(lost.get(),
+                          "SELECT pg_advisory_lock(id + ("
+                          " 'workqueue.listener'::regclass::oid::bigint << 32))"
+                          " FROM workqueue.listener"));
+  while (Waiting(looks) == 0) {
+  }
+  const std::string ours =
+      " FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND granted";
+  looks.Do("SELECT pg_terminate_backend(pid)" + ours);
+  PQclear(PQgetResult(lost.get()));
+  PQclear(PQgetResult(lost.get()));
+  absl::SleepFor(absl::Seconds(4));
+  EXPECT_LE(Waiting(looks), 1);
+  // It hears of items, and need not look for them each second.
+  const auto adds = NewQueue(*b);
+  const absl::Time begin = absl::Now();
+  for (int i = 0; i < 20; ++i) {
+    auto got = Async([&] { return queue->Get(); });
+    while (WaitingWorkers(*adds) == 0) {
+    }
+    ASSERT_TRUE(Add(*adds, absl::StrCat(i)).ok());
+    EXPECT_EQ(got.get(), absl::StrCat(i));
+    EXPECT_TRUE(queue->Done(absl::StrCat(i)));
+  }
+  EXPECT_LT(absl::Now() - begin, absl::Seconds(10));
+  // In the end it has its lock again.
+  lost.Do("SELECT pg_advisory_unlock_all()");
+  while (looks.Do("SELECT count(*)" + ours) != "2") {
+  }
+}
+
+TEST_F(PostgresServerTest, NothingWaitsForLongForATable) {
+  const auto engine = NewEngine(*server_);
+  auto options = Options(*engine);
+  options.call_timeout = absl::Milliseconds(100);
+  const auto queue = *Queue::Create(options);
+  Connection other(server_->address()), looks(server_->address());
+  other.Do("BEGIN");
+  other.Do(
+      "LOCK TABLE workqueue.version, workqueue.queue, workqueue.entry,"
+      " workqueue.front, workqueue.listener, workqueue.message");
+  const absl::Time begin = absl::Now();
+  while (absl::Now() < begin + absl::Seconds(4)) {
+    EXPECT_FALSE(queue->TakeSnapshot().ok());
+    EXPECT_FALSE(Add(*queue, "x").ok());
+  }
+  // Those of the last second.
+  EXPECT_LT(Waiting(looks), 20);
+  other.Do("COMMIT");
+  while (!Add(*queue, "y").ok()) {
+  }
 }
 
 // Behind a pooler that gives each transaction another connection.

@@ -120,8 +120,8 @@ absl::StatusOr<std::unique_ptr<LeaderElector>> LeaderElector::Create(
     LeaderElectorOptions options) {
   absl::Status status = Check(options);
   if (!status.ok()) return status;
-  const auto source =
-      internal::TakeSource(options.engine, options.address, &options.redis);
+  const auto source = internal::TakeSource(
+      options.engine, options.address, &options.redis, options.retry_period);
   if (!source.ok()) return source.status();
   if (*source != nullptr) options.engine = source->get();
   auto redis = internal::PlainRedisOptions(std::move(options.redis));

@@ -227,9 +227,12 @@ struct LeaderElectorOptions {
 // Thread-safe.
 class LeaderElector {
  public:
-  // Does not connect. Returns an `absl::InvalidArgumentError` that names the
-  // field and its value if the options are wrong, or contradict each other, and
-  // an `absl::InternalError` if the metrics provider throws.
+  // Does not connect to a server of Valkey or Redis. Opens another engine that
+  // `address` names, for `retry_period` at most, and returns its errors, of
+  // which a server that does not answer is none. Also returns an
+  // `absl::InvalidArgumentError` that names the field and its value if the
+  // options are wrong, or contradict each other, and an `absl::InternalError`
+  // if the metrics provider throws.
   static absl::StatusOr<std::unique_ptr<LeaderElector>> Create(
       LeaderElectorOptions options);
 
@@ -241,7 +244,8 @@ class LeaderElector {
 
   // Starts to take part. Does not wait for the server, which need not be there.
   // Returns `absl::FailedPreconditionError` if it has been called before or the
-  // elector has been stopped, and `absl::ResourceExhaustedError` if the threads
+  // elector has been stopped, `absl::InvalidArgumentError` if the engine cannot
+  // keep so long a name, and `absl::ResourceExhaustedError` if the threads
   // could not be started; the elector has been stopped then.
   absl::Status Start();
 

@@ -12,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "workqueue/redis/redis_options.h"
 #include "workqueue/simulation/sync.h"
 
@@ -42,17 +43,17 @@ struct PostgresScheme {
 // of the library: who does without it does not link it.
 template <typename Scheme, typename Source>
 struct SourceOpener {
-  using Function =
-      absl::StatusOr<std::shared_ptr<Source>> (*)(const std::string& address);
+  using Function = absl::StatusOr<std::shared_ptr<Source>> (*)(
+      const std::string& address, absl::Duration timeout);
 
   static inline sync::Atomic<Function> function{nullptr};
 
   // Opens the source if `address` has the scheme. Otherwise it is null.
   static absl::StatusOr<std::shared_ptr<Source>> Open(
-      const std::string& address) {
+      const std::string& address, absl::Duration timeout) {
     for (const absl::string_view prefix : Scheme::kPrefixes) {
       if (!absl::StartsWith(address, prefix)) continue;
-      if (const Function open = function) return open(address);
+      if (const Function open = function) return open(address, timeout);
       return absl::InvalidArgumentError(absl::StrCat(
           "address begins with \"", prefix,
           "\", but this program has not called ", Scheme::kMissing));
@@ -63,12 +64,13 @@ struct SourceOpener {
 
 // Returns the source that `address` names, or if it is empty that of
 // `*options`. Null if that is a server of Redis, whose address `*options` has
-// then, or if a source is `given`. No error shows an address, because it may
-// have a password.
+// then, or if a source is `given`. Blocks for `timeout` at most. No error shows
+// an address, because it may have a password.
 template <typename Source>
 absl::StatusOr<std::shared_ptr<Source>> TakeSource(const Source* given,
                                                    const std::string& address,
-                                                   RedisOptions* options) {
+                                                   RedisOptions* options,
+                                                   absl::Duration timeout) {
   if (!address.empty()) {
     if (options->address != RedisOptions().address) {
       return absl::InvalidArgumentError(
@@ -77,9 +79,11 @@ absl::StatusOr<std::shared_ptr<Source>> TakeSource(const Source* given,
     options->address = address;
   }
   if (given != nullptr) return std::shared_ptr<Source>();
-  auto source = SourceOpener<SqliteScheme, Source>::Open(options->address);
+  auto source =
+      SourceOpener<SqliteScheme, Source>::Open(options->address, timeout);
   if (source.ok() && *source == nullptr) {
-    source = SourceOpener<PostgresScheme, Source>::Open(options->address);
+    source =
+        SourceOpener<PostgresScheme, Source>::Open(options->address, timeout);
   }
   if (source.ok() && *source != nullptr) {
     options->address = RedisOptions().address;

@@ -80,7 +80,8 @@ constexpr int64_t kMemoryFull = -1;
 // The operation must be tried again.
 constexpr int64_t kNotYet = -2;
 
-// The item has more than `Engine::MaxItemBytes()`. Nothing is done.
+// The item, with its group, has more than `Engine::MaxItemBytes()`. Nothing is
+// done.
 constexpr int64_t kItemTooLong = -3;
 
 // EngineRequest

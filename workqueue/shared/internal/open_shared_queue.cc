@@ -143,12 +143,11 @@ std::unique_ptr<SharedQueueCore> NewPartition(
   return std::make_unique<SharedQueueCore>(std::move(core), std::move(engine));
 }
 
-// Opens all partitions at the same time, within `call_timeout`.
+// Opens all partitions at the same time.
 absl::Status OpenPartitions(const SharedQueueOptionsBase& options,
                             const std::optional<EngineOperation>& set_groups,
+                            absl::Time deadline,
                             PartitionedQueue::Partitions* partitions) {
-  const absl::Time deadline =
-      Clock::GetRealClock()->TimeNow() + options.call_timeout;
   const size_t n = static_cast<size_t>(options.partitions);
   for (size_t i = 0; i < n; ++i) {
     auto engine = NewEngine(options, i);
@@ -189,7 +188,10 @@ absl::StatusOr<std::unique_ptr<SharedQueueParts>> OpenSharedQueue(
   absl::Status status = Check(options);
   if (!status.ok()) return status;
   // The engines do not need it any more when they are there.
-  auto source = TakeSource(options.engine, options.address, &options.redis);
+  const absl::Time deadline =
+      Clock::GetRealClock()->TimeNow() + options.call_timeout;
+  auto source = TakeSource(options.engine, options.address, &options.redis,
+                           options.call_timeout);
   if (!source.ok()) return source.status();
   if (*source != nullptr) options.engine = source->get();
   auto redis = PlainRedisOptions(std::move(options.redis));
@@ -210,7 +212,7 @@ absl::StatusOr<std::unique_ptr<SharedQueueParts>> OpenSharedQueue(
     parts->bucket = *std::move(bucket);
   }
   PartitionedQueue::Partitions partitions;
-  status = OpenPartitions(options, set_groups, &partitions);
+  status = OpenPartitions(options, set_groups, deadline, &partitions);
   if (!status.ok()) return status;
   if (partitions.size() == 1) {
     parts->queue = std::move(partitions.front());

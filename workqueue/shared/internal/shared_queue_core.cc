@@ -396,9 +396,9 @@ absl::StatusOr<std::vector<int64_t>> SharedQueueCore::SendInPieces(
     }
     if (std::find(call.results.begin(), call.results.end(), kItemTooLong) !=
         call.results.end()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("an item has more than ", engine_->MaxItemBytes(),
-                       " bytes, the most that this engine can keep"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "an item, with its group, has more than ", engine_->MaxItemBytes(),
+          " bytes, the most that this engine can keep"));
     }
     results.insert(results.end(), call.results.begin(), call.results.end());
   } while (next != operations.end());

@@ -46,6 +46,20 @@ constexpr absl::Duration kLookPeriod = absl::Seconds(1);
 // A request does so much of what is due, as one of a server does.
 constexpr int64_t kMostDue = 250;
 
+// The bytes of an operation that come together into a key: those of the item,
+// and of the group that an operation tells which adds.
+size_t KeyBytes(const EngineOperation& operation) {
+  size_t size = operation.item.size();
+  for (EngineOperation::Code code :
+       {EngineOperation::kAdd, EngineOperation::kAddAfter,
+        EngineOperation::kReschedule, EngineOperation::kAddRateLimited}) {
+    if (operation.code != code || operation.text.empty()) continue;
+    const size_t weight = operation.text.find(' ') + 1;
+    size += operation.text.size() - operation.text.find(' ', weight) - 1;
+  }
+  return size;
+}
+
 absl::Time MachineTime() { return Clock::GetRealClock()->TimeNow(); }
 
 }  // namespace
@@ -131,7 +145,9 @@ class TableEngine::Client final : public Engine {
                  EngineTables& tables) const {
     return given ? *given : absl::ToUnixMicros(state_->NowIn(tables));
   }
-  // Takes out operations on items that are too long. Returns their places.
+  // Takes out operations on items that are too long, with their groups. If such
+  // an item waited, it would fail the requests of all when it is due. Returns
+  // their places.
   std::vector<size_t> TakeTooLong(EngineRequest* request) const;
   absl::Status AddListener(absl::Time deadline);
 
@@ -178,6 +194,11 @@ class TableEngine::ElectionClient final : public Election {
   absl::Status Listen(
       std::function<void()> heard,
       std::function<void(const absl::Status&)> /*denied*/) override {
+    const size_t most = state_->database().MaxItemBytes();
+    if (key_.size() > most) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("name has ", key_.size(), " bytes; the most is ", most));
+    }
     heard_ = std::move(heard);
     return state_->Add(this);
   }
@@ -406,7 +427,7 @@ std::vector<size_t> TableEngine::Client::TakeTooLong(
   std::vector<EngineOperation> others;
   for (size_t i = 0; i < request->operations.size(); ++i) {
     EngineOperation& it = request->operations[i];
-    if (it.item.size() > MaxItemBytes()) {
+    if (KeyBytes(it) > MaxItemBytes()) {
       places.push_back(i);
     } else {
       others.push_back(std::move(it));
@@ -545,13 +566,22 @@ absl::StatusOr<std::shared_ptr<TableEngine>> OpenShared(
   static sync::Mutex mu(absl::kConstInit);
   static auto& states =
       *new std::map<std::string, std::weak_ptr<TableEngine::State>>();
-  MutexLock lock(&mu);
-  std::weak_ptr<TableEngine::State>& known = states[address];
-  std::shared_ptr<TableEngine::State> state = known.lock();
+  const auto find = [&address] {
+    std::shared_ptr<TableEngine::State> found = states[address].lock();
+    return found;
+  };
+  std::shared_ptr<TableEngine::State> state;
+  {
+    MutexLock lock(&mu);
+    state = find();
+  }
   if (state == nullptr) {
-    auto engine = open();
+    // Without the lock: who opens one address need not wait for another one.
+    const auto engine = open();
     if (!engine.ok()) return engine.status();
-    known = state = (*engine)->state();
+    MutexLock lock(&mu);
+    state = find();
+    if (state == nullptr) states[address] = state = (*engine)->state();
   }
   return std::make_shared<TableEngine>(std::move(state));
 }

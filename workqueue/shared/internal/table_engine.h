@@ -135,7 +135,8 @@ class EngineDatabase {
     return EngineSettings();
   }
 
-  // The longest item, in bytes, that an entry can have.
+  // The longest item with its group, and the longest name, in bytes, that a key
+  // can have.
   virtual size_t MaxItemBytes() const = 0;
 };
 
@@ -178,8 +179,9 @@ class TableEngine : public EngineSource, public ElectionSource {
   const std::shared_ptr<State> state_;
 };
 
-// Opens the engine of an address with `open`, once in this process for all who
-// name it at the same time.
+// Returns the engine of an address, which all in this process share who name it
+// at the same time. If it is not there, it is that of the first `open` to
+// return.
 absl::StatusOr<std::shared_ptr<TableEngine>> OpenShared(
     const std::string& address,
     const std::function<absl::StatusOr<std::unique_ptr<TableEngine>>()>& open);
@@ -187,11 +189,12 @@ absl::StatusOr<std::shared_ptr<TableEngine>> OpenShared(
 // From now on an address of `Scheme` names an engine that `Engine` creates.
 template <typename Scheme, typename Engine, typename Source>
 void RegisterTableEngineAs() {
-  SourceOpener<Scheme, Source>::function = [](const std::string& address)
-      -> absl::StatusOr<std::shared_ptr<Source>> {
+  SourceOpener<Scheme, Source>::function =
+      [](const std::string& address,
+         absl::Duration timeout) -> absl::StatusOr<std::shared_ptr<Source>> {
     return OpenShared(
-        address, [&address]() -> absl::StatusOr<std::unique_ptr<TableEngine>> {
-          return Engine::Create(address);
+        address, [&]() -> absl::StatusOr<std::unique_ptr<TableEngine>> {
+          return Engine::Create(address, /*clock=*/nullptr, timeout);
         });
   };
 }

@@ -32,10 +32,20 @@
 namespace workqueue {
 namespace {
 
-constexpr absl::Duration kOpenTimeout = absl::Seconds(10);
+absl::Time After(absl::Duration timeout) {
+  return Clock::GetRealClock()->TimeNow() + timeout;
+}
 
-absl::Time Deadline() {
-  return Clock::GetRealClock()->TimeNow() + kOpenTimeout;
+constexpr absl::string_view kSchemas =
+    "it must have letters, digits and _ only";
+
+absl::Status CheckSchema(absl::string_view schema) {
+  const bool good = std::all_of(schema.begin(), schema.end(), [](char c) {
+    return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_';
+  });
+  if (good && !schema.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("schema is \"", schema, "\"; ", kSchemas));
 }
 
 // An address for libpq, which refuses parameters that it does not know.
@@ -58,14 +68,8 @@ absl::StatusOr<Address> Parse(absl::string_view text) {
     absl::string_view schema = it;
     if (absl::ConsumePrefix(&schema, "schema=")) {
       address.schema = std::string(schema);
-      const bool good = std::all_of(schema.begin(), schema.end(), [](char c) {
-        return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_';
-      });
-      if (schema.empty() || !good) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("schema is \"", schema,
-                         "\"; it must have letters, digits and '_' only"));
-      }
+      const absl::Status status = CheckSchema(schema);
+      if (!status.ok()) return status;
     } else {
       others.push_back(it);
     }
@@ -97,11 +101,11 @@ std::string NameOf(const std::string& libpq) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<PostgresEngine>> PostgresEngine::Create(
-    absl::string_view address, Clock* clock) {
+    absl::string_view address, Clock* clock, absl::Duration timeout) {
   const absl::StatusOr<Address> parsed = Parse(address);
   if (!parsed.ok()) return parsed.status();
-  auto database = internal::PostgresDatabase::Open(parsed->libpq,
-                                                   parsed->schema, Deadline());
+  auto database = internal::PostgresDatabase::Open(
+      parsed->libpq, parsed->schema, After(timeout));
   if (!database.ok()) return database.status();
   return absl::WrapUnique(
       new PostgresEngine(NameOf(parsed->libpq), *std::move(database), clock));
@@ -110,19 +114,33 @@ absl::StatusOr<std::unique_ptr<PostgresEngine>> PostgresEngine::Create(
 absl::Status PostgresEngine::Migrate(absl::string_view address) {
   const absl::StatusOr<Address> parsed = Parse(address);
   if (!parsed.ok()) return parsed.status();
+  constexpr absl::Duration kTimeout = absl::Seconds(10);
   auto connection =
-      internal::PostgresConnection::Connect(parsed->libpq, Deadline());
+      internal::PostgresConnection::Connect(parsed->libpq, After(kTimeout));
   if (!connection.ok()) return connection.status();
-  return (*connection)->ExecuteScript(MigrationSql(parsed->schema), Deadline());
+  // While a call waits for a lock, the server does not notice that the client
+  // has left.
+  return (*connection)
+      ->ExecuteScript(
+          absl::StrCat("SELECT set_config('lock_timeout', '10s', true);",
+                       MigrationSql(parsed->schema)),
+          After(kTimeout));
 }
 
 absl::Status PostgresEngine::AddInTransaction(
     pg_conn* connection, absl::string_view queue, const AddOptions& options,
     absl::Span<const std::string> items, absl::string_view schema) {
-  if (options.rate_limited || options.reschedule) {
+  const absl::Status status = CheckSchema(schema);
+  if (!status.ok()) return status;
+  for (const auto& [name, is_given] :
+       {std::pair("rate_limited", options.rate_limited),
+        {"reschedule", options.reschedule},
+        {"retry", options.retry},
+        {"retry_after", options.retry_after.has_value()}}) {
+    if (!is_given) continue;
     return absl::InvalidArgumentError(absl::StrCat(
-        options.rate_limited ? "rate_limited" : "reschedule",
-        " is true; an add in a transaction has only a time and a priority"));
+        name,
+        " is given; an add in a transaction has only a time and a priority"));
   }
   for (const std::string& item : items) {
     if (item.size() <= internal::PostgresDatabase::kMaxItemBytes) continue;
@@ -135,6 +153,10 @@ absl::Status PostgresEngine::AddInTransaction(
 }
 
 std::string PostgresEngine::MigrationSql(absl::string_view schema) {
+  if (!CheckSchema(schema).ok()) {
+    return absl::StrCat("DO $$ BEGIN RAISE EXCEPTION 'wrong schema; ", kSchemas,
+                        "'; END $$;\n");
+  }
   return internal::PostgresDatabase::MigrationSql(std::string(schema));
 }
 

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/interfaces.h"
@@ -43,14 +44,21 @@ void RegisterPostgres();
 // `synchronous_commit` says; this library never uses "off".
 //
 // An address is a URI or a connection string of libpq. The parameter "schema"
-// of a URI names the schema that has the tables, instead of "workqueue".
-// `Migrate()` makes them.
+// of a URI names the schema that has the tables, instead of "workqueue": by
+// letters, digits and '_'. `Migrate()` makes them. If they are dropped and made
+// anew, a process that has used them must be started again: until then its
+// calls return `kFailedPrecondition`.
 //
-// An item has 2,048 bytes at most. The time is that of the server's clock, but
-// does not go back. Each process has one connection that listens, and as many
-// others as it has calls at a time: two for most queues. A call takes two round
-// trips to the server. The locks of a queue and of a process are advisory
-// locks; their keys begin with the numbers of the tables.
+// Names of hosts are resolved within the time of a call. But if libpq takes the
+// host from a service file, it waits for a name server as long as the system
+// does.
+//
+// An item has 2,048 bytes at most, together with its group if the queue has
+// groups; and so has a name of a queue or an election. The time is that of the
+// server's clock, but does not go back. Each process has one connection that
+// listens, and as many others as it has calls at a time: two for most queues. A
+// call takes two round trips to the server. The locks of a queue and of a
+// process are advisory locks; their keys begin with the numbers of the tables.
 //
 // Thread-safe. May be destroyed before the queues and electors. A process that
 // has forked must not use an engine that it had before. Needs Linux.
@@ -60,14 +68,15 @@ class PostgresEngine final : public internal::TableEngine {
   // the place of the server's. It is not owned, and must outlive the engine,
   // the queues and the electors.
   //
-  // Blocks for ten seconds at most. A server that does not answer is no error
+  // Blocks for `timeout` at most. A server that does not answer is no error
   // yet: calls of queues and electors wait for it, as long as they may. Errors:
   //   * `kInvalidArgument`: the address is empty, or the schema no such name,
   //   * `kPermissionDenied`: the user may not use the tables,
   //   * `kFailedPrecondition`: there are no tables, they are of another version
   //     of this library, or the server is too old.
   static absl::StatusOr<std::unique_ptr<PostgresEngine>> Create(
-      absl::string_view address, Clock* clock = nullptr);
+      absl::string_view address, Clock* clock = nullptr,
+      absl::Duration timeout = absl::Seconds(10));
 
   // Makes the tables that are not there, and brings older ones up to date.
   // Tables of a later version stay as they are, and are an error. Errors as of
@@ -88,8 +97,11 @@ class PostgresEngine final : public internal::TableEngine {
   //
   //     SELECT workqueue.add('orders', 'order 17', after => '30 s');
   //
+  // It fails for a priority that is no `int`.
+  //
   // Blocks for a round trip. After `kInvalidArgument` nothing was sent: an
-  // option is not possible here, or an item is too long. After any other error
+  // option is not possible here, or an item or the name is too long. After any
+  // other error
   // the transaction cannot commit: the user may not insert into the table
   // "inbox", the queue has several partitions, or the connection is lost.
   static absl::Status AddInTransaction(pg_conn* connection,
@@ -98,7 +110,8 @@ class PostgresEngine final : public internal::TableEngine {
                                        absl::Span<const std::string> items,
                                        absl::string_view schema = "workqueue");
 
-  // The text by which `Migrate()` does that, for those who do it themselves.
+  // The text by which `Migrate()` does that, for those who do it themselves. If
+  // the schema is no such name, the text fails, and says so.
   static std::string MigrationSql(absl::string_view schema = "workqueue");
 
  private:

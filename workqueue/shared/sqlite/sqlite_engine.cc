@@ -19,21 +19,16 @@
 #include "workqueue/shared/sqlite/internal/sqlite_file.h"
 
 namespace workqueue {
-namespace {
-
-constexpr absl::Duration kOpenTimeout = absl::Seconds(5);
-
-}  // namespace
 
 absl::StatusOr<std::unique_ptr<SqliteEngine>> SqliteEngine::Create(
-    absl::string_view path, Clock* clock) {
+    absl::string_view path, Clock* clock, absl::Duration timeout) {
   absl::ConsumePrefix(&path, "sqlite:");
   if (path.empty()) {
     return absl::InvalidArgumentError(
         "path is empty; it must name a file, which may not be there yet");
   }
   auto file = internal::SqliteFile::Open(
-      std::string(path), Clock::GetRealClock()->TimeNow() + kOpenTimeout);
+      std::string(path), Clock::GetRealClock()->TimeNow() + timeout);
   if (!file.ok()) return file.status();
   return absl::WrapUnique(new SqliteEngine(absl::StrCat("the file ", path),
                                            *std::move(file), clock));

@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/shared/internal/table_engine.h"
 
@@ -57,8 +58,7 @@ class SqliteEngine final : public internal::TableEngine {
   // the place of the machine's. It is not owned, and must outlive the engine,
   // the queues and the electors.
   //
-  // Blocks while another process makes the file, for five seconds at most.
-  // Errors:
+  // Blocks while another process makes the file, for `timeout` at most. Errors:
   //   * `kInvalidArgument`: the path is empty,
   //   * `kNotFound`: there is no such folder, or none that can be written to,
   //   * `kPermissionDenied`: the file cannot be written to,
@@ -67,7 +67,8 @@ class SqliteEngine final : public internal::TableEngine {
   //     version of this library, or not on a disk of this machine,
   //   * `kUnavailable`: another process did not let it go, or the disk fails.
   static absl::StatusOr<std::unique_ptr<SqliteEngine>> Create(
-      absl::string_view path, Clock* clock = nullptr);
+      absl::string_view path, Clock* clock = nullptr,
+      absl::Duration timeout = absl::Seconds(5));
 
  private:
   using TableEngine::TableEngine;

@@ -4,7 +4,10 @@
 #include "workqueue/shared/postgres/internal/postgres_connection.h"
 
 #include <libpq-fe.h>
+#include <netdb.h>
 #include <poll.h>
+#include <stdlib.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -21,9 +24,12 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/redis/host_lookup.h"
 #include "workqueue/simulation/sync.h"
 
 namespace workqueue::internal {
@@ -81,6 +87,102 @@ struct Parameters {
   std::vector<const char*> values;
   std::vector<int> lengths, formats;
 };
+
+// Waits until the file can be used. Returns false at the deadline, or if it is
+// interrupted.
+bool AwaitFile(int file, bool writes, absl::Time deadline,
+               const sync::Atomic<bool>* interrupted) {
+  while (true) {
+    const absl::Duration left = deadline - Now();
+    const bool stops = interrupted != nullptr && *interrupted;
+    if (left <= absl::ZeroDuration() || stops) return false;
+    pollfd waits = {};
+    waits.fd = file;
+    waits.events = static_cast<int16_t>(writes ? POLLIN | POLLOUT : POLLIN);
+    const absl::Duration longest =
+        interrupted != nullptr ? kInterruptPeriod : absl::Seconds(10);
+    // Rounded up, so that it is not polled at the end of the time.
+    const auto millis = static_cast<int>(
+        absl::ToInt64Milliseconds(std::min(left, longest)) + 1);
+    if (poll(&waits, 1, millis) > 0) return true;
+  }
+}
+
+// The addresses of a host as numbers: a single empty one for a folder with a
+// socket, or what libpq takes by default.
+absl::StatusOr<std::vector<std::string>> Resolve(const std::string& host,
+                                                 absl::Time deadline) {
+  if (host.empty() || host[0] == '/' || host[0] == '@') return {{""}};
+  absl::StatusOr<HostLookup::Addresses> found = HostLookup::Parse(host, 0);
+  if (found->empty()) {
+    const auto lookup = HostLookup::Begin(host);
+    if (!lookup.ok()) return lookup.status();
+    if (!AwaitFile((*lookup)->done_fd(), /*writes=*/false, deadline,
+                   /*interrupted=*/nullptr)) {
+      return absl::UnavailableError(
+          absl::StrCat("the database: cannot resolve ", host, " in time"));
+    }
+    found = (*lookup)->Found(0);
+    if (!found.ok()) return found.status();
+  }
+  std::vector<std::string> numbers;
+  for (const SocketAddress& it : *found) {
+    char number[NI_MAXHOST];
+    if (getnameinfo(reinterpret_cast<const sockaddr*>(&it.storage), it.size,
+                    number, sizeof(number), nullptr, 0, NI_NUMERICHOST) == 0) {
+      numbers.push_back(number);
+    }
+  }
+  if (numbers.empty()) {
+    return absl::UnavailableError(
+        absl::StrCat("the database: ", host, " has no address"));
+  }
+  return numbers;
+}
+
+// The hosts of an address with their numbers and ports, in lists as libpq takes
+// them. Empty if it knows better.
+struct Hosts {
+  std::vector<std::string> names, numbers, ports;
+};
+
+// libpq itself would wait for a name server as long as the system does.
+absl::StatusOr<Hosts> HostsOf(const std::string& address, absl::Time deadline) {
+  std::map<absl::string_view, std::string> given;
+  PQconninfoOption* const all = PQconninfoParse(address.c_str(), nullptr);
+  for (auto* it = all; it != nullptr && it->keyword != nullptr; ++it) {
+    const char* const value = it->val != nullptr      ? it->val
+                              : it->envvar != nullptr ? getenv(it->envvar)
+                                                      : nullptr;
+    if (value != nullptr) given[it->keyword] = value;
+  }
+  PQconninfoFree(all);
+  const std::vector<std::string> names = absl::StrSplit(given["host"], ',');
+  std::vector<std::string> ports = absl::StrSplit(given["port"], ',');
+  if (ports.size() == 1) ports.resize(names.size(), std::string(ports[0]));
+  Hosts hosts;
+  if (given["host"].empty() || !given["hostaddr"].empty() ||
+      !given["service"].empty() || ports.size() != names.size()) {
+    return hosts;
+  }
+  absl::Status status;
+  for (size_t i = 0; i < names.size(); ++i) {
+    // Leaves time for the other hosts.
+    const absl::Time now = Now();
+    const auto numbers =
+        Resolve(names[i], now + (deadline - now) /
+                                    static_cast<int64_t>(names.size() - i));
+    status.Update(numbers.status());
+    if (!numbers.ok()) continue;
+    for (const std::string& number : *numbers) {
+      hosts.names.push_back(names[i]);
+      hosts.numbers.push_back(number);
+      hosts.ports.push_back(ports[i]);
+    }
+  }
+  if (hosts.names.empty() && !status.ok()) return status;
+  return hosts;
+}
 
 // The status of an error that the server has told.
 absl::Status StatusOf(const PGresult* result) {
@@ -171,32 +273,25 @@ absl::Status PostgresConnection::ConnectionError() {
 
 absl::Status PostgresConnection::Await(bool writes, absl::Time deadline,
                                        const sync::Atomic<bool>* interrupted) {
-  while (true) {
-    const absl::Duration left = deadline - Now();
-    const bool stops = interrupted != nullptr && *interrupted;
-    if (left <= absl::ZeroDuration() || stops) {
-      healthy_ = false;
-      return absl::UnavailableError(
-          stops ? "the database: the call was interrupted"
-                : "the database did not answer in time");
-    }
-    pollfd waits = {};
-    waits.fd = socket();
-    waits.events = static_cast<int16_t>(writes ? POLLIN | POLLOUT : POLLIN);
-    const absl::Duration longest =
-        interrupted != nullptr ? kInterruptPeriod : absl::Seconds(10);
-    // Rounded up, so that it is not polled at the end of the time.
-    const auto millis = static_cast<int>(
-        absl::ToInt64Milliseconds(std::min(left, longest)) + 1);
-    if (poll(&waits, 1, millis) > 0) return absl::OkStatus();
+  if (AwaitFile(socket(), writes, deadline, interrupted)) {
+    return absl::OkStatus();
   }
+  healthy_ = false;
+  const bool stops = interrupted != nullptr && *interrupted;
+  return absl::UnavailableError(stops ? "the database: the call was interrupted"
+                                      : "the database did not answer in time");
 }
 
 absl::StatusOr<std::unique_ptr<PostgresConnection>> PostgresConnection::Connect(
     const std::string& address, absl::Time deadline) {
   auto result = absl::WrapUnique(new PostgresConnection());
-  // The address comes last, so it may say something else. A peer that is gone
-  // is noticed in 20 s or so.
+  const absl::StatusOr<Hosts> hosts = HostsOf(address, deadline);
+  if (!hosts.ok()) return hosts.status();
+  const std::string host = absl::StrJoin(hosts->names, ",");
+  const std::string numbers = absl::StrJoin(hosts->numbers, ",");
+  const std::string ports = absl::StrJoin(hosts->ports, ",");
+  // The address comes after what it may say otherwise. A peer that is gone is
+  // noticed in 20 s or so.
   const std::pair<const char*, const char*> parameters[] = {
       {"fallback_application_name", "workqueue"},
       {"keepalives_idle", "10"},
@@ -204,9 +299,14 @@ absl::StatusOr<std::unique_ptr<PostgresConnection>> PostgresConnection::Connect(
       {"keepalives_count", "3"},
       {"tcp_user_timeout", "20000"},
       {"dbname", address.c_str()},
+      {"host", host.c_str()},
+      {"hostaddr", numbers.c_str()},
+      {"port", ports.c_str()},
       {nullptr, nullptr}};
   std::vector<const char*> names, values;
   for (const auto& [name, value] : parameters) {
+    // An empty one would count as given.
+    if (value != nullptr && *value == '\0') continue;
     names.push_back(name);
     values.push_back(value);
   }

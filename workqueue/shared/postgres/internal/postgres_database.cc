@@ -33,6 +33,7 @@
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/interfaces.h"
+#include "workqueue/redis/ticks.h"
 #include "workqueue/shared/internal/engine.h"
 #include "workqueue/shared/internal/ordered_store.h"
 #include "workqueue/shared/internal/table_engine.h"
@@ -52,7 +53,7 @@ constexpr size_t kFetchedAtOnce = 64;
 constexpr size_t kMostAtOnce = 2000;
 
 // The numbers of the rows of a fetch that are no entries.
-constexpr int64_t kTime = -1, kFront = -2, kInbox = -3;
+constexpr int64_t kTime = -1, kFront = -2, kInbox = -3, kTables = -4;
 
 // How soon a call tries again that the server did not answer.
 constexpr absl::Duration kRetryPeriod = absl::Milliseconds(20);
@@ -107,9 +108,10 @@ CREATE TABLE IF NOT EXISTS {s}.inbox (
   WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 5000,
         autovacuum_vacuum_cost_delay = 0);
 
--- Adds an item when the transaction commits: now, or after a time. Wakes the
--- process whose worker has waited longest. While all are busy it notifies
--- nobody, because a notification makes commits wait for each other.
+-- Adds an item when the transaction commits: now, or after a time, of which more
+-- than 145 years never pass. Wakes the process whose worker has waited longest.
+-- While all are busy it notifies nobody, because a notification makes commits
+-- wait for each other.
 CREATE OR REPLACE FUNCTION {s}.add(
   queue text, item bytea, after interval DEFAULT '0', priority bigint DEFAULT 0)
 RETURNS void LANGUAGE plpgsql VOLATILE AS $$
@@ -117,6 +119,10 @@ DECLARE
   name_bytes bytea := convert_to(add.queue, 'UTF8');
   found record;
 BEGIN
+  IF add.priority NOT BETWEEN -2147483648 AND 2147483647 THEN
+    RAISE EXCEPTION 'priority is %; it must be from -2147483648 to 2147483647',
+      add.priority USING ERRCODE = '22003';
+  END IF;
   SELECT id, layout INTO found FROM {s}.queue q WHERE q.name = name_bytes;
   IF found.layout <> '1' THEN
     RAISE EXCEPTION 'the queue "%" has % partitions; an add in a transaction '
@@ -125,6 +131,7 @@ BEGIN
   INSERT INTO {s}.inbox (queue, item, priority, due) VALUES (
     name_bytes, add.item, add.priority,
     CASE WHEN add.after <= interval '0' THEN 0
+    WHEN add.after >= interval '145 years' THEN 1::bigint << 62
     ELSE 1000000 * extract(epoch FROM clock_timestamp() + add.after) END);
   PERFORM pg_notify(
     'workqueue_' || '{s}.listener'::regclass::oid || '_' ||
@@ -148,12 +155,18 @@ constexpr absl::string_view kSettings =
     " set_config('enable_bitmapscan', 'off', {local}),"
     " set_config('jit', 'off', {local}),"
     " set_config('plan_cache_mode', 'force_generic_plan', {local}),"
+    // While a call waits for a lock, the server does not notice that the client
+    // has left.
+    " set_config('lock_timeout', '1s', {local}),"
     // Who is suspended must not keep the others from the queue.
     " set_config('idle_in_transaction_session_timeout', '2s', {local}),"
     // What was acknowledged is on the disk.
     " set_config('synchronous_commit', CASE"
     "   WHEN current_setting('synchronous_commit') = 'off' THEN 'on'"
     "   ELSE current_setting('synchronous_commit') END, {local})";
+
+// Of the transaction that is the first of a connection.
+constexpr char kShortWait[] = "SELECT set_config('lock_timeout', '1s', true)";
 
 // The key after all that begin with `prefix`. No prefix is empty, or consists
 // of the largest byte.
@@ -168,6 +181,14 @@ absl::Time MachineTime() { return Clock::GetRealClock()->TimeNow(); }
 
 std::string Quoted(absl::string_view name) {
   return absl::StrCat("\"", absl::StrReplaceAll(name, {{"\"", "\"\""}}), "\"");
+}
+
+absl::Status CheckName(absl::string_view name) {
+  constexpr size_t kMost = PostgresDatabase::kMaxItemBytes;
+  if (name.size() <= kMost) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("the name of the queue has ", name.size(),
+                   " bytes; the most is ", kMost));
 }
 
 // An error of something that cannot have changed anything.
@@ -232,7 +253,10 @@ struct PostgresDatabase::Sql {
             "  (SELECT FROM {s}.inbox WHERE queue = $8) "
             "UNION ALL SELECT -1, int8send("
             "  (1000000 * extract(epoch FROM clock_timestamp()))::bigint),"
-            "  int8send((SELECT version FROM {s}.version)), NULL")),
+            "  int8send((SELECT version FROM {s}.version)), NULL "
+            "UNION ALL SELECT -4, int8send('{s}.entry'::regclass::oid::bigint),"
+            "  int8send((SELECT count(*) FROM {s}.queue"
+            "    WHERE id = $1 AND name = $8)), NULL")),
         listeners(Of("SELECT id, CASE WHEN polls = 1 OR NOT"
                      " pg_try_advisory_xact_lock_shared($2 + id)"
                      " THEN 1 ELSE 0 END::bigint FROM {s}.listener"
@@ -241,7 +265,9 @@ struct PostgresDatabase::Sql {
             Of("WITH taken AS (DELETE FROM {s}.inbox WHERE queue = $1 AND id"
                " = ANY(ARRAY(SELECT id FROM {s}.inbox WHERE queue = $1"
                "   ORDER BY id LIMIT 1000)) RETURNING *) "
-               "SELECT item, priority, CASE WHEN due = 0 THEN 0 ELSE greatest("
+               "SELECT item, priority, CASE WHEN due = 0 THEN 0"
+               " WHEN due >= 1::bigint << 62 THEN 9223372036854775807"
+               " ELSE greatest("
                "  0, due - 1000000 * extract(epoch FROM clock_timestamp()))"
                " END::bigint FROM taken ORDER BY id")),
         update(Of("UPDATE {s}.entry SET value = u.value,"
@@ -290,8 +316,8 @@ struct PostgresDatabase::Sql {
             "SELECT set_config('synchronous_commit', 'off', true),"
             " pg_notify(c, '') FROM unnest($1::text[]) AS c"),
         occupy(
-            "SELECT pg_advisory_lock($1 + n)"
-            " FROM unnest($2::bigint[]) AS n"),
+            "SELECT n FROM unnest($2::bigint[]) AS n"
+            " WHERE NOT pg_try_advisory_lock($1 + n)"),
         vacate("SELECT pg_advisory_unlock($1)") {}
 
   std::string Of(absl::string_view text) const {
@@ -394,6 +420,10 @@ class PostgresDatabase::Tables final : public EngineTables {
     Known& known = entries_[key];
     known.dirty = true;
     return known;
+  }
+  // For what reads or writes without `Fetch()`, which sees that, too.
+  void CheckTables(const PostgresRows& found) {
+    error_.Update(database_.CheckTables(found.Number(0, 1)));
   }
   void RaiseFronts();
   void WriteEntries(std::vector<Statement>* statements);
@@ -508,6 +538,8 @@ std::vector<PostgresRows> PostgresDatabase::Tables::Execute(
 
 absl::StatusOr<int64_t> PostgresDatabase::Tables::FindQueue(
     absl::string_view name, const std::string& layout) {
+  const absl::Status fits = CheckName(name);
+  if (!fits.ok()) return fits;
   name_ = std::string(name);
   std::pair<int64_t, std::string> queue;
   {
@@ -575,7 +607,7 @@ void PostgresDatabase::Tables::Fetch(
   if (begins) {
     statements.push_back({call_.writes ? sql_.begin : sql_.begin_reading});
   }
-  const bool sets = begins && call_.writes && connection_.has_pooler();
+  const bool sets = begins && connection_.has_pooler();
   if (sets) statements.push_back({sql_.local_settings});
   if (begins && call_.writes) {
     const absl::Duration left = std::clamp(
@@ -628,6 +660,16 @@ void PostgresDatabase::Tables::Fetch(
       front_place_ = rows.Bytes(i, 3);
       continue;
     }
+    if (n == kTables) {
+      error_ = database_.CheckTables(rows.Number(i, 1));
+      if (error_.ok() && is_queue && rows.Number(i, 2) == 0) {
+        MutexLock lock(&database_.mu_);
+        database_.queues_.erase(name_);
+        error_ = absl::UnavailableError("the queue has been removed");
+      }
+      if (!error_.ok()) return;
+      continue;
+    }
     if (n == kTime) {
       if (begins) now_ = absl::FromUnixMicros(rows.Number(i, 1));
       if (rows.Number(i, 2) == kVersion) continue;
@@ -673,8 +715,12 @@ void PostgresDatabase::Tables::Fetch(
   if (!error_.ok()) return;
   const PostgresRows& inbox = taken[0];
   for (int i = 0; i < inbox.size(); ++i) {
+    // The function of an earlier version took any number.
+    const int64_t priority =
+        std::clamp<int64_t>(inbox.Number(i, 1), std::numeric_limits<int>::min(),
+                            std::numeric_limits<int>::max());
     inbox_.push_back({EngineOperation::kAddAfter, inbox.Bytes(i, 0),
-                      inbox.Number(i, 2), inbox.Number(i, 1)});
+                      inbox.Number(i, 2), priority});
   }
 }
 
@@ -704,10 +750,16 @@ auto PostgresDatabase::Tables::MessagesOf(
     numbers.push_back(number);
     afters.push_back(after);
   }
-  const auto all = Execute(
-      {{sql_.messages, {Value::Numbers(numbers), Value::Numbers(afters)}}});
+  std::vector<Statement> statements = {
+      {sql_.tables},
+      {sql_.messages, {Value::Numbers(numbers), Value::Numbers(afters)}}};
+  if (connection_.has_pooler()) {
+    statements.insert(statements.begin(), {kShortWait});
+  }
+  const auto all = Execute(statements);
+  if (error_.ok()) CheckTables(all[all.size() - 2]);
   if (!error_.ok()) return messages;
-  const PostgresRows& rows = all[0];
+  const PostgresRows& rows = all.back();
   for (int i = 0; i < rows.size(); ++i) {
     std::vector<Message>& its = messages[rows.Number(i, 0)];
     if (!rows.IsNull(i, 1)) {
@@ -817,6 +869,10 @@ void PostgresDatabase::Tables::WriteEntries(
 }
 
 absl::Status PostgresDatabase::Tables::Commit() {
+  if (error_.ok() && !has_begun_ && !later_.empty()) {
+    const auto rows = Execute({{sql_.tables}});
+    if (error_.ok()) CheckTables(rows[0]);
+  }
   if (!error_.ok()) return error_;
   std::vector<Statement> statements;
   if (call_.writes && !has_begun_ && connection_.has_pooler()) {
@@ -851,13 +907,20 @@ absl::Status PostgresDatabase::Tables::Commit() {
 absl::Status PostgresDatabase::AddInTransaction(
     pg_conn* connection, const std::string& schema, absl::string_view queue,
     const AddOptions& options, absl::Span<const std::string> items) {
-  const absl::Duration after = options.after.value_or(absl::ZeroDuration());
+  const absl::Status fits = CheckName(queue);
+  if (!fits.ok()) return fits;
+  // Not each version of the server has an infinite interval. The function takes
+  // so long a time as one.
+  const int64_t after =
+      std::min(Ticks(absl::Microseconds(1))
+                   .From(options.after.value_or(absl::ZeroDuration())),
+               int64_t{1} << 53);
   return PostgresConnection::ExecuteOn(
       connection,
       {absl::StrCat("SELECT ", Quoted(schema),
                     ".add($1, item, $2 * interval '1 microsecond', $3)"
                     " FROM unnest($4::bytea[]) AS item"),
-       {Value::Text(queue), Value::Number(absl::ToInt64Microseconds(after)),
+       {Value::Text(queue), Value::Number(after),
         Value::Number(options.priority),
         Value::BytesArray({items.begin(), items.end()})}});
 }
@@ -893,14 +956,13 @@ absl::StatusOr<std::unique_ptr<PostgresConnection>> PostgresDatabase::Connect(
     absl::Time deadline) {
   auto connection = PostgresConnection::Connect(address_, deadline);
   if (!connection.ok()) return connection.status();
-  auto rows = (*connection)
-                  ->Execute({{sql_->tables,
-                              {},
-                              /*apart=*/false,
-                              /*once=*/true}},
-                            deadline);
+  const auto once = [](const std::string& sql) {
+    return Statement{sql, {}, /*apart=*/false, /*once=*/true};
+  };
+  auto rows =
+      (*connection)->Execute({once(kShortWait), once(sql_->tables)}, deadline);
   if (!rows.ok()) return NothingChanged(rows.status());
-  const PostgresRows found = rows->front();
+  const PostgresRows found = rows->back();
   constexpr int kOldest = 140000;
   if (found.Number(0, 4) < kOldest) {
     return absl::FailedPreconditionError(
@@ -912,13 +974,23 @@ absl::StatusOr<std::unique_ptr<PostgresConnection>> PostgresDatabase::Connect(
         "the tables in the schema ", sql_->schema, " have the version ",
         found.Number(0, 0), ", and this library the version ", kVersion));
   }
-  entry_table_ = found.Number(0, 1);
+  const absl::Status known = CheckTables(found.Number(0, 1));
+  if (!known.ok()) return known;
   listener_table_ = found.Number(0, 2);
   if (!(*connection)->FindPooler(found.Number(0, 3))) {
     rows = (*connection)->Execute({{sql_->settings}}, deadline);
     if (!rows.ok()) return NothingChanged(rows.status());
   }
   return connection;
+}
+
+absl::Status PostgresDatabase::CheckTables(int64_t entry_table) {
+  MutexLock lock(&mu_);
+  if (entry_table_ == 0) entry_table_ = entry_table;
+  if (entry_table_ == entry_table) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("the tables in the schema ", sql_->schema,
+                   " have been made anew; start the process again"));
 }
 
 absl::Status PostgresDatabase::Run(const Call& call, const Body& body) {
@@ -986,17 +1058,21 @@ absl::Status PostgresDatabase::TryOnce(const Call& call, const Body& body,
 }
 
 absl::Status PostgresDatabase::ConnectListening(absl::Time deadline) {
-  if (listening_ != nullptr && listening_->healthy()) return absl::OkStatus();
+  if (listening_ != nullptr && listening_->healthy()) {
+    if (unlocked_.empty()) return absl::OkStatus();
+    return ListenFor(std::exchange(unlocked_, {}), deadline);
+  }
   listening_ = nullptr;
+  unlocked_.clear();
   auto connection = Connect(deadline);
   if (!connection.ok()) return connection.status();
   polls_ = (*connection)->has_pooler();
   listening_ = *std::move(connection);
   look_ = true;
-  return ListenFor({listeners_.begin(), listeners_.end()}, deadline);
+  return ListenFor(listeners_, deadline);
 }
 
-absl::Status PostgresDatabase::ListenFor(const std::vector<int64_t>& listeners,
+absl::Status PostgresDatabase::ListenFor(const std::set<int64_t>& listeners,
                                          absl::Time deadline) {
   if (polls_) return absl::OkStatus();
   const std::string prefix =
@@ -1007,8 +1083,18 @@ absl::Status PostgresDatabase::ListenFor(const std::vector<int64_t>& listeners,
   }
   statements.push_back(
       {sql_->occupy,
-       {Value::Number(listener_table_ << 32), Value::Numbers(listeners)}});
-  return listening_->Execute(statements, deadline).status();
+       {Value::Number(listener_table_ << 32),
+        Value::Numbers({listeners.begin(), listeners.end()})}});
+  const auto rows = listening_->Execute(statements, deadline);
+  if (!rows.ok()) {
+    listening_ = nullptr;  // It does not listen.
+    return rows.status();
+  }
+  const PostgresRows& unlocked = rows->front();
+  for (int i = 0; i < unlocked.size(); ++i) {
+    unlocked_.insert(unlocked.Number(i, 0));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status PostgresDatabase::Occupy(int64_t listener, absl::Time deadline) {
@@ -1028,6 +1114,7 @@ absl::Status PostgresDatabase::Occupy(int64_t listener, absl::Time deadline) {
 
 void PostgresDatabase::Vacate(int64_t listener) {
   MutexLock lock(&listening_mu_);
+  unlocked_.erase(listener);
   if (listeners_.erase(listener) == 0 || listening_ == nullptr || polls_) {
     return;
   }

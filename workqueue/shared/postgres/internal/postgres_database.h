@@ -60,7 +60,8 @@ class PostgresDatabase final : public EngineDatabase {
                                        const AddOptions& options,
                                        absl::Span<const std::string> items);
 
-  // An entry of an index has 2,704 bytes at most.
+  // Of an item with its group, and of a name. An entry of an index has 2,704
+  // bytes at most, and is longer by some numbers.
   static constexpr size_t kMaxItemBytes = 2048;
 
   // EngineDatabase
@@ -96,6 +97,9 @@ class PostgresDatabase final : public EngineDatabase {
   // Connects, and sees that the tables are there.
   absl::StatusOr<std::unique_ptr<PostgresConnection>> Connect(
       absl::Time deadline);
+  // Returns an error if those are not the tables that this process knows: the
+  // numbers of queues and of listeners, and so of clients, have begun again.
+  absl::Status CheckTables(int64_t entry_table);
   // Tries until the deadline.
   absl::Status Run(const Call& call, const Body& body);
   absl::Status RunOnce(const Call& call, const Body& body, bool full);
@@ -106,7 +110,7 @@ class PostgresDatabase final : public EngineDatabase {
   absl::Status Occupy(int64_t listener, absl::Time deadline);
   absl::Status ConnectListening(absl::Time deadline)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(listening_mu_);
-  absl::Status ListenFor(const std::vector<int64_t>& listeners,
+  absl::Status ListenFor(const std::set<int64_t>& listeners,
                          absl::Time deadline)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(listening_mu_);
 
@@ -117,7 +121,8 @@ class PostgresDatabase final : public EngineDatabase {
 
   sync::Mutex mu_;
   std::vector<std::unique_ptr<PostgresConnection>> idle_ ABSL_GUARDED_BY(mu_);
-  // The number and the layout of each queue by name: they never change.
+  // The number and the layout of each queue by name. A transaction looks
+  // whether it is still that.
   std::map<std::string, std::pair<int64_t, std::string>> queues_
       ABSL_GUARDED_BY(mu_);
 
@@ -125,6 +130,10 @@ class PostgresDatabase final : public EngineDatabase {
   std::unique_ptr<PostgresConnection> listening_ ABSL_GUARDED_BY(listening_mu_);
   bool polls_ ABSL_GUARDED_BY(listening_mu_) = false;
   std::set<int64_t> listeners_ ABSL_GUARDED_BY(listening_mu_);
+  // Those whose locks other sessions have: one that looks whether the process
+  // lives, or that of a connection of this process whose end the server has not
+  // noticed. Each look of this process tries again.
+  std::set<int64_t> unlocked_ ABSL_GUARDED_BY(listening_mu_);
   // Something may have been heard while the connection was used.
   bool look_ ABSL_GUARDED_BY(listening_mu_) = false;
   const int wake_;  // an eventfd
