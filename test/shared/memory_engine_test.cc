@@ -304,6 +304,30 @@ TEST_F(MemoryEngineTest, AProcessThatIsCutOffReceivesNothing) {
   EXPECT_EQ(received_, "y");
 }
 
+// No worker has taken it yet.
+TEST_F(MemoryEngineTest, AnItemInHandWhoseLeaseIsLostIsNotCountedTwice) {
+  Wait(*a_, &of_a_);
+  ASSERT_TRUE(Add(*b_, "x").ok());
+  Deliver();
+  Faults away;
+  away.away = true;
+  engine_.SetFaults(away, "a");
+  clock_.Step(kLease);
+  ASSERT_TRUE(Add(*b_, "y").ok());
+  const auto y = b_->TryAcquire();
+  ASSERT_TRUE(y.ok()) << y.status();
+  engine_.SetFaults({});
+  const std::string other = "z";
+  for (const auto& snapshot : {a_->TakeSnapshotOf(other), a_->TakeSnapshot(),
+                               a_->TakeSnapshotUpTo(0)}) {
+    ASSERT_TRUE(snapshot.ok()) << snapshot.status();
+    EXPECT_EQ(snapshot->num_queued + snapshot->num_waiting, 1u) << "x";
+    EXPECT_EQ(snapshot->num_processing, 1u) << "y";
+  }
+  a_->Close();
+  of_a_.RunAll();
+}
+
 TEST_F(MemoryEngineTest, FaultsOfAllReplaceThoseOfOne) {
   Faults away;
   away.away = true;

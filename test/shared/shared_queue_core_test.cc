@@ -367,6 +367,19 @@ TEST_F(SharedQueueCoreTest, ASnapshotHasWhatIsInHandAsQueued) {
   slow_executor_.RunAll();
 }
 
+// The push comes after the reply with the numbers.
+TEST_F(SharedQueueCoreTest, NoMoreIsInHandThanIsProcessed) {
+  core_->AcquireAsync(&slow_executor_, first_.Callback());
+  AwaitWaiting(1);
+  engine_->PushNow("x", 1);
+  const auto counts = core_->Count(absl::InfiniteDuration());
+  ASSERT_TRUE(counts.ok()) << counts.status();
+  EXPECT_EQ(counts->processing, 0u);
+  EXPECT_EQ(counts->in_hand, 0u);
+  core_->Close();
+  slow_executor_.RunAll();
+}
+
 TEST_F(SharedQueueCoreTest, AWorkerWhoseTimeIsOverTakesAPushThatComes) {
   auto got = Async([this] { return core_->Acquire(1, absl::Seconds(1), {}); });
   AwaitWaiting(1);

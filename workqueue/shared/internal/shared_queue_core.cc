@@ -751,6 +751,12 @@ void SharedQueueCore::DropLostInHand() {
   in_hand_.erase(lost, in_hand_.end());
 }
 
+size_t SharedQueueCore::InHandAmong(size_t processing) {
+  DropLostInHand();
+  WaitersChanged();
+  return std::min(in_hand_.size(), processing);
+}
+
 std::vector<HeldItem*> SharedQueueCore::TakeInHand(size_t max) {
   const size_t n = std::min(max, in_hand_.size());
   std::vector<HeldItem*> items(in_hand_.begin(), in_hand_.begin() + n);
@@ -1087,7 +1093,7 @@ absl::StatusOr<ByteQueueCounts> SharedQueueCore::Count(absl::Duration timeout) {
     MutexLock lock(&mu_);
     Send(&call);
     counts = counts_;
-    counts.in_hand = in_hand_.size();
+    counts.in_hand = InHandAmong(counts.processing);
   }
   Submit();
   if (!call.status.ok()) return call.status;
@@ -1167,6 +1173,7 @@ absl::StatusOr<EngineSnapshot> SharedQueueCore::TakeSnapshotWith(
   size_t num_in_hand;
   {
     MutexLock lock(&mu_);
+    const size_t most_in_hand = InHandAmong(snapshot->num_processing);
     for (const HeldItem* held : in_hand_) {
       const auto found = std::lower_bound(
           processing.begin(), processing.end(), held->token,
@@ -1177,13 +1184,13 @@ absl::StatusOr<EngineSnapshot> SharedQueueCore::TakeSnapshotWith(
       found->time = kForever;  // to be erased
     }
     // Only a snapshot of all items tells which of these are there.
-    num_in_hand = request.item || request.max == 0
-                      ? std::min(in_hand_.size(), snapshot->num_processing)
-                      : in_hand.size();
+    num_in_hand =
+        request.item || request.max == 0 ? most_in_hand : in_hand.size();
     AddHere(options, &*snapshot);
     snapshot->settings_problem = settings_problem_;
     snapshot->data_lost_at = data_lost_at_;
   }
+  Submit();
   processing.erase(
       std::remove_if(processing.begin(), processing.end(),
                      [](const auto& it) { return it.time == kForever; }),
