@@ -199,6 +199,19 @@ TEST_F(CommandTest, ShowsQueuesAndTakesNoItem) {
   EXPECT_TRUE(queue->Done(*next));
 }
 
+// It does not know the retry schedule.
+TEST_F(CommandTest, LeavesWhatIsDue) {
+  const auto queue = Open("pods");
+  ASSERT_TRUE(queue->AddItems({}, {"held"}).ok());
+  const auto lease = queue->AcquireWithTimeout(absl::Seconds(30));
+  ASSERT_TRUE(lease.ok()) << lease.status();
+  EXPECT_EQ(Call({"ZADD", "{pods}:workqueue:leases", "XX", "CH", "1", "held"}),
+            1);
+  EXPECT_THAT(RunInspect({url_, "pods"}).out, HasSubstr("Processing (1):"));
+  EXPECT_EQ(Call({"ZCARD", "{pods}:workqueue:leases"}), 1);
+  EXPECT_EQ(Call({"ZCARD", "{pods}:workqueue:failing"}), 0);
+}
+
 TEST_F(CommandTest, ShowsAnItem) {
   const auto queue = Open("-pods", 2);
   const std::string item("b\0<\\>\xFF", 6);

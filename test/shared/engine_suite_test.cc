@@ -463,6 +463,49 @@ TEST_P(EngineSuite, WhoWaitsIsPushedTo) {
   EXPECT_EQ(Send(request).items.size(), 1u) << "z";
 }
 
+// Whoever makes the request that pushes it: a holder renews as its own lease
+// says.
+TEST_P(EngineSuite, APushedItemHasTheLeaseOfItsClient) {
+  EngineRequest request = Request({});
+  request.waiting_workers = 2;
+  request.lease = 60 * kSecond;
+  Send(request);
+  Process other(NewEngine());
+  const auto apply = [&](std::vector<EngineOperation> operations) {
+    EngineRequest adds = Request(std::move(operations));
+    adds.client = other.id();
+    const auto reply = other.engine().Apply(adds, Soon());
+    EXPECT_TRUE(reply.ok()) << reply.status();
+    return reply->expired;
+  };
+  apply({{Operation::kAdd, "x"}});
+  now_ += kLease;
+  apply({{Operation::kAdd, "y"}});
+  now_ += 50 * kSecond - 1;
+  EXPECT_EQ(apply({}), 0);
+  now_ += 1;
+  EXPECT_EQ(apply({}), 1) << "x";
+  now_ += kLease;
+  EXPECT_EQ(apply({}), 1) << "y";
+}
+
+// What is due is for those who know the retry schedule.
+TEST_P(EngineSuite, WhoLooksLeavesWhatIsDue) {
+  Apply({{Operation::kAdd, "x"}, {Operation::kAddAfter, "y", kLease}}, 1);
+  now_ += kLease;
+  EngineRequest looks = Request({});
+  looks.looks_only = true;
+  looks.retry_schedule = nullptr;
+  const EngineReply looked = Send(looks);
+  EXPECT_EQ(looked.expired + looked.came_due, 0);
+  EXPECT_EQ(looked.next_event, -1);
+  EXPECT_EQ(StateOf("x"), "processing");
+  EXPECT_EQ(StateOf("y"), "waits 0 for 0 s");
+  const EngineReply reply = Apply({});
+  EXPECT_EQ(reply.expired, 1);
+  EXPECT_EQ(reply.came_due, 1);
+}
+
 TEST_P(EngineSuite, AShutdownDropsWhatWaits) {
   Apply(
       {{Operation::kAdd, "queued"}, {Operation::kAddAfter, "waits", kSecond}});
@@ -637,7 +680,8 @@ class EngineComparisonTest
     request.number = ++numbers_[client];
     request.client_name = absl::StrCat("process ", client % 2);
     request.now = absl::ToUnixNanos(clock_.TimeNow());
-    request.lease = lease_;
+    // Each client has its own.
+    request.lease = lease_ == kForever ? lease_ : lease_ * (client + 1);
     request.presence = ToInt64Nanoseconds(kPresence);
     request.retry_schedule = &schedule_;
     // A server ends a shutdown's waits after the request.

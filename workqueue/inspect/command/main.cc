@@ -111,6 +111,7 @@ NamedInspection InspectWith(const Server& server, const SharedQueueName& name,
   options.client_name = "workqueue-inspect";
   options.redis = server.redis;
   options.partitions = name.partitions;
+  options.looks_only = true;
   const absl::StatusOr<std::unique_ptr<Queue>> queue =
       Queue::Create(std::move(options));
   if (!queue.ok()) {

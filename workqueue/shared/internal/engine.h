@@ -99,7 +99,8 @@ struct EngineRequest {
   // The time, if the engine is not to use its own clock.
   std::optional<int64_t> now;
 
-  // How long a lease lasts.
+  // How long a lease of this process lasts, also of an item that another
+  // process' request pushes to it.
   int64_t lease = kForever;
 
   // How long the client counts as alive without another request.
@@ -108,6 +109,9 @@ struct EngineRequest {
   // The delays after the failures of an item: the last one counts for all
   // further failures. Null means that none has a delay.
   const std::vector<int64_t>* retry_schedule = nullptr;
+
+  // Whether to leave what is due, and leases that have expired, to others.
+  bool looks_only = false;
 
   std::vector<EngineOperation> operations;
 

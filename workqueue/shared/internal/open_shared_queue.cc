@@ -130,6 +130,7 @@ std::unique_ptr<SharedQueueCore> NewPartition(
   core.lease = options.lease;
   core.call_timeout = options.call_timeout;
   core.retry_schedule = options.retry_schedule;
+  core.looks_only = options.looks_only;
   core.log_sink = options.log_sink;
   core.metrics_provider = options.metrics_provider;
   core.set_groups = set_groups;

@@ -448,7 +448,8 @@ absl::StatusOr<EngineReply> RedisEngine::Apply(const EngineRequest& request,
         words.push_back(absl::StrCat(request.waiting_workers));
         words.push_back(absl::StrCat(request.received));
         words.push_back(absl::StrCat(request.take));
-        words.push_back(ScheduleToText(request.retry_schedule));
+        words.push_back(
+            request.looks_only ? "-" : ScheduleToText(request.retry_schedule));
         words.push_back(request.client_name);
         words.push_back(absl::StrCat(WORKQUEUE_VERSION_MAJOR, ".",
                                      WORKQUEUE_VERSION_MINOR, ".",

@@ -79,6 +79,7 @@ class SharedQueueCore final : public ByteQueue,
     absl::Duration lease;
     absl::Duration call_timeout;
     std::vector<absl::Duration> retry_schedule;
+    bool looks_only = false;
     LogSink* log_sink = nullptr;
     MetricsProvider* metrics_provider = nullptr;
     // Gives the queue groups.

@@ -239,6 +239,7 @@ auto StoredQueue::LoadClient(absl::string_view id) -> std::optional<Client> {
   client.turn = from.Number();
   client.name = from.Text();
   client.version = from.Text();
+  client.lease = from.Number();
   return client;
 }
 
@@ -252,6 +253,7 @@ void StoredQueue::SaveClient(absl::string_view id, const Client& client) {
                                 .Number(client.turn)
                                 .Text(client.name)
                                 .Text(client.version)
+                                .Number(client.lease)
                                 .bytes());
 }
 
@@ -689,7 +691,7 @@ bool StoredQueue::MayHaveNext() {
 }
 
 template <typename F>
-void StoredQueue::HandOut(int64_t n, const std::string& holder, F receive) {
+void StoredQueue::HandOut(int64_t n, const Client& holder, F receive) {
   for (; n > 0; --n) {
     std::optional<std::string> next = Next();
     if (!next) return;
@@ -702,8 +704,8 @@ void StoredQueue::HandOut(int64_t n, const std::string& holder, F receive) {
     e->state = State::kProcessing;
     e->token = meta_.token;
     e->began = meta_.now;
-    e->expiry = After(request_->lease);
-    e->holder = holder;
+    e->expiry = After(holder.lease == 0 ? request_->lease : holder.lease);
+    e->holder = holder.name;
     if (meta_.has_groups != 0) e->in_process = e->retry;
   }
 }
@@ -733,7 +735,7 @@ void StoredQueue::Push() {
     StopWaiting(&client);
     bool listens = meta_.now < client.valid;
     if (listens) {
-      HandOut(1, client.name, [&](const HandedOut& item) {
+      HandOut(1, client, [&](const HandedOut& item) {
         listens = send_(*id, {EngineMessage::kPush, meta_.now, item});
         client.wanted -= listens ? 1 : 0;
         client.pushed += listens ? 1 : 0;
@@ -814,10 +816,12 @@ std::optional<EngineReply> StoredQueue::Apply(const EngineRequest& request,
   if (meta_.shutdowns < 0) meta_.shutdowns = meta_.now;
   if (meta_.born == 0) meta_.born = meta_.now + 1;
   // After a start nobody could renew a lease.
-  if (meta_.run != 0 && meta_.run != run && request.lease != kForever) {
-    meta_.grace = After(request.lease);
+  if (!request.looks_only) {
+    if (meta_.run != 0 && meta_.run != run && request.lease != kForever) {
+      meta_.grace = After(request.lease);
+    }
+    meta_.run = run;
   }
-  meta_.run = run;
   ForgetSilentClients();
   // After a loss of the data, the queue has groups again with the first add.
   for (const EngineOperation& operation : request.operations) {
@@ -825,7 +829,7 @@ std::optional<EngineReply> StoredQueue::Apply(const EngineRequest& request,
     if (GroupParts(operation.text).size() == 3) meta_.has_groups = 1;
   }
   EngineReply reply;
-  DoWhatIsDue(&reply);
+  if (!request.looks_only) DoWhatIsDue(&reply);
   for (const EngineOperation& operation : request.operations) {
     reply.results.push_back(full && Adds(operation.code) ? kMemoryFull
                                                          : Do(operation));
@@ -838,6 +842,7 @@ std::optional<EngineReply> StoredQueue::Apply(const EngineRequest& request,
   if (mine.last_request == 0) mine.pushed = received;
   mine.name = request.client_name;
   mine.version = Version();
+  mine.lease = request.lease;
   mine.seen = meta_.now;
   mine.valid = After(request.presence);
   mine.last_request = number;
@@ -845,7 +850,7 @@ std::optional<EngineReply> StoredQueue::Apply(const EngineRequest& request,
   if (wants > 0) {
     wants = std::max<int64_t>(0, wants - (mine.pushed - received));
   }
-  HandOut(wants + static_cast<int64_t>(request.take), mine.name,
+  HandOut(wants + static_cast<int64_t>(request.take), mine,
           [&reply](HandedOut item) {
             reply.items.push_back(std::move(item));
             return true;
@@ -866,7 +871,8 @@ std::optional<EngineReply> StoredQueue::Apply(const EngineRequest& request,
       std::min(due, first_of(kLeases, std::max(meta_.now, meta_.grace)));
   Tell(due);
   reply.now = meta_.now;
-  reply.next_event = next == kForever ? -1 : next - meta_.now;
+  reply.next_event =
+      next == kForever || request.looks_only ? -1 : next - meta_.now;
   reply.ready = SizeOf(kReady);
   reply.waiting = SizeOf(kWaiting);
   reply.processing = SizeOf(kLeases);
