@@ -110,6 +110,9 @@ TEST(CommandArgumentsTest, PointFromAFileToAPage) {
   }
 }
 
+  }
+}
+
 TEST(CommandArgumentsTest, MayHaveNoPassword) {
   for (const char* url : {"redis://me:secret@h:1", "valkey://:secret@h:1"}) {
     EXPECT_EQ(ErrorOf(2, {url}),

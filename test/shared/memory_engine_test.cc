@@ -33,6 +33,7 @@
 #include "workqueue/controller/async_reconcile.h"
 #include "workqueue/controller/controller.h"
 #include "workqueue/controller/reconcile.h"
+#include "workqueue/failures.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/leader_election/leader_elector.h"
 #include "workqueue/lease.h"
@@ -326,6 +327,59 @@ TEST_F(MemoryEngineTest, AnItemInHandWhoseLeaseIsLostIsNotCountedTwice) {
   }
   a_->Close();
   of_a_.RunAll();
+}
+
+// What has changed nothing is no retry.
+TEST_F(MemoryEngineTest, ACallThatFailsTakesNothingFromTheRetries) {
+  auto options = Options("c");
+  options.retries_per_second = 1;
+  options.retry_burst = 1;
+  options.retry_schedule = {absl::ZeroDuration()};
+  const auto c = *Queue::Create(std::move(options));
+  ASSERT_TRUE(Add(*c, "x").ok());
+  auto lease = c->TryAcquire();
+  ASSERT_TRUE(lease.ok()) << lease.status();
+  const auto fail = [&](int max_failures) {
+    FailureLedgerOptions limits;
+    limits.max_failures = max_failures;
+    return c->Fail(&*lease, absl::InternalError("it broke"), limits,
+                   std::nullopt);
+  };
+  Faults faults;
+  for (const bool away : {true, false}) {
+    faults.away = away;
+    faults.full = !away;
+    engine_.SetFaults(faults);
+    for (int i = 0; i < 5; ++i) {
+      EXPECT_FALSE(c->AddRateLimited("y"));
+      if (away) {
+        EXPECT_FALSE(fail(9).ok());
+      }
+    }
+  }
+  engine_.SetFaults({});
+  EXPECT_TRUE(c->AddRateLimited("y"));
+  EXPECT_EQ(Queued(), 1u);
+  // Nobody knows what these have done. They are one failure.
+  faults = {};
+  faults.loses_requests = true;
+  engine_.SetFaults(faults);
+  for (int i = 0; i < 5; ++i) EXPECT_FALSE(fail(9).ok());
+  engine_.SetFaults({});
+  EXPECT_TRUE(fail(9).ok());
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(Queued(), 2u);
+  // An item that is parked is not tried again.
+  clock_.Step(absl::Seconds(1));
+  for (int i = 0; i < 2; ++i) {
+    lease = c->TryAcquire();
+    ASSERT_TRUE(lease.ok()) << lease.status();
+    EXPECT_TRUE(fail(1)->parked);
+  }
+  EXPECT_TRUE(c->AddRateLimited("z"));
+  EXPECT_EQ(Queued(), 1u);
+}
+
 }
 
 TEST_F(MemoryEngineTest, FaultsOfAllReplaceThoseOfOne) {

@@ -380,6 +380,8 @@ TEST_F(SharedQueueCoreTest, NoMoreIsInHandThanIsProcessed) {
   slow_executor_.RunAll();
 }
 
+}
+
 TEST_F(SharedQueueCoreTest, AWorkerWhoseTimeIsOverTakesAPushThatComes) {
   auto got = Async([this] { return core_->Acquire(1, absl::Seconds(1), {}); });
   AwaitWaiting(1);

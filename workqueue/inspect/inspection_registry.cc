@@ -39,6 +39,8 @@ absl::Status NoObject(absl::string_view name) {
       absl::StrCat("there is no \"", internal::Printable(name), "\""));
 }
 
+}
+
 // How long an object that has not answered is not asked again.
 constexpr absl::Duration kAskAgain = absl::Seconds(1);
 

@@ -35,6 +35,7 @@ struct PostgresScheme {
       "//workqueue/shared/postgres, and workqueue::postgres in CMake";
 };
 
+
 // SourceOpener
 //
 // Opens the source of engines, or of elections, that an address names which has

@@ -22,6 +22,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "ratelimit/token_bucket.h"
 #include "workqueue/base/error_log.h"
 #include "workqueue/base/exceptions.h"
 #include "workqueue/base/printable.h"
@@ -269,7 +270,8 @@ class SharedQueue final : public PriorityInterface<T>,
     int64_t least;
     int64_t other;
   };
-  RetryDelays ChooseDelays(std::optional<absl::Duration> after,
+  RetryDelays ChooseDelays(const Reservation& retry,
+                           std::optional<absl::Duration> after,
                            std::optional<absl::Duration> retry_after);
 
   // Applies operations that add items. `absl::CancelledError` if the queue has
@@ -277,9 +279,9 @@ class SharedQueue final : public PriorityInterface<T>,
   absl::Status ApplyAdds(std::vector<Operation> adds);
   absl::StatusOr<int64_t> ApplyOne(Operation operation) const;
 
-  // Logs an error of `call`, of `item` if it is not null, and returns it.
   // Returns the limits as the text of an operation has them.
   std::string TextOf(const FailureLedgerOptions& limits) const;
+  // Logs an error of `call`, of `item` if it is not null, and returns it.
   absl::Status Logged(absl::Status status, const T* item,
                       absl::string_view call) const;
 
@@ -328,8 +330,12 @@ class SharedQueue<T>::HeldByLease final : public QueuedItem<T> {
 
   internal::HeldItem* held() const { return held_; }
 
+  // That of a failure. It is one retry, however often `Fail()` is called.
+  Reservation& retry() const { return retry_; }
+
  private:
   internal::HeldItem* const held_;
+  mutable Reservation retry_;
 };
 
 template <typename T>
@@ -393,11 +399,12 @@ absl::Status SharedQueue<T>::ApplyAdds(std::vector<Operation> adds) {
 }
 
 template <typename T>
-auto SharedQueue<T>::ChooseDelays(std::optional<absl::Duration> after,
+auto SharedQueue<T>::ChooseDelays(const Reservation& retry,
+                                  std::optional<absl::Duration> after,
                                   std::optional<absl::Duration> retry_after)
     -> RetryDelays {
   const internal::Ticks& ticks = queue_.ticks();
-  int64_t least = ticks.From(parts_->NextRetry());
+  int64_t least = ticks.From(parts_->DelayOf(retry));
   int64_t other = -1;
   if (after.has_value() && *after > absl::ZeroDuration()) {
     other = ticks.From(*after);
@@ -427,10 +434,12 @@ absl::Status SharedQueue<T>::AddItems(const AddOptions& options,
       queue_.ticks().From(options.after.value_or(absl::ZeroDuration()));
   std::vector<Operation> adds;
   adds.reserve(items.size());
+  std::vector<Reservation> retries;
   for (const T& item : items) {
     if (options.rate_limited) {
+      retries.push_back(parts_->NextRetry());
       const RetryDelays delays =
-          ChooseDelays(options.after, options.retry_after);
+          ChooseDelays(retries.back(), options.after, options.retry_after);
       adds.push_back(MakeOperation(Operation::kAddRateLimited, item,
                                    delays.least, options.priority,
                                    delays.other));
@@ -444,8 +453,12 @@ absl::Status SharedQueue<T>::AddItems(const AddOptions& options,
     }
     adds.back().text = groups_.TextOf(item, options.retry);
   }
+  status = ApplyAdds(std::move(adds));
+  if (!status.ok() && !absl::IsUnknown(status)) {
+    for (auto it = retries.rbegin(); it != retries.rend(); ++it) it->Cancel();
+  }
   const T* const only = items.size() == 1 ? &items.front() : nullptr;
-  return Logged(ApplyAdds(std::move(adds)), only, "an addition");
+  return Logged(std::move(status), only, "an addition");
 }
 
 template <typename T>
@@ -634,14 +647,25 @@ absl::StatusOr<typename SharedFailures<T>::Outcome> SharedQueue<T>::Fail(
   }
   absl::Status status = internal::CheckFailureLedgerOptions(limits);
   if (!status.ok()) return status;
-  const RetryDelays delays = ChooseDelays(std::nullopt, retry_after);
+  Reservation& retry = leased->retry();
+  const bool is_first = !retry.ok();
+  if (is_first) retry = parts_->NextRetry();
+  const RetryDelays delays = ChooseDelays(retry, std::nullopt, retry_after);
   const internal::HeldItem* const held = leased->held();
   const absl::StatusOr<std::vector<int64_t>> results = queue_.Apply(
       {{Operation::kFail, held->item, held->token, delays.least, delays.other,
         absl::StrCat(held->priority, TextOf(limits),
                      internal::Printable(internal::StatusText(error)))}});
-  if (!results.ok()) return Logged(results.status(), &**lease, "a failure");
+  if (!results.ok()) {
+    if (is_first && !absl::IsUnknown(results.status())) {
+      retry.Cancel();
+      retry = Reservation();
+    }
+    return Logged(results.status(), &**lease, "a failure");
+  }
   const int64_t result = results->front();
+  // Nothing is tried again if the lease was lost or the item is parked.
+  if (result == internal::kFalse || result % 2 == 1) retry.Cancel();
   Release(lease);
   return typename SharedFailures<T>::Outcome{result == internal::kFalse,
                                              static_cast<int>(result / 2),

@@ -67,6 +67,8 @@ struct ByteQueueCounts {
   size_t in_hand = 0;
 };
 
+};
+
 // Adds `client` to the clients of `*snapshot`, or joins it with the one of its
 // name.
 void AddClient(const EngineSnapshot::Client& client, EngineSnapshot* snapshot);
