@@ -506,6 +506,25 @@ TEST_P(EngineSuite, WhoLooksLeavesWhatIsDue) {
   EXPECT_EQ(reply.came_due, 1);
 }
 
+// However many programs have ended.
+TEST_P(EngineSuite, SilentClientsAreForgotten) {
+  const auto clients = [this] {
+    EngineSnapshotRequest request;
+    request.now = now_;
+    request.details = true;
+    return client_.engine().TakeSnapshot(request, Soon())->clients.size();
+  };
+  for (int i = 0; i < 800; ++i) {
+    EngineRequest request = Request({{Operation::kForget, "x"}});
+    request.client = absl::StrCat("ended ", i);
+    Send(request);
+  }
+  EXPECT_GT(clients(), 100u);
+  now_ += 2000 * kSecond;
+  for (int i = 0; i < 200; ++i) Apply({});
+  EXPECT_EQ(clients(), 1u);
+}
+
 TEST_P(EngineSuite, AShutdownDropsWhatWaits) {
   Apply(
       {{Operation::kAdd, "queued"}, {Operation::kAddAfter, "waits", kSecond}});

@@ -184,13 +184,14 @@ if ARGV[5] ~= '' and run ~= ARGV[5] and not looks_only then
 end
 
 -- Clients that have been silent for long: all are looked at, one part after the
--- other.
+-- other. The next request goes on where a part had any: programs that end may
+-- leave them faster than a part comes now and then.
 local silent, swept, cursor = {}, number(m[15], 0, 0, now), m[16] or '0'
 local repaired, entries = m[17] or '0', {}
 if now > swept + presence / 3 then
   local part
   cursor, part = scan(CLIENTS, cursor, CLIENTS_AT_ONCE)
-  swept, told = now, true
+  told = true
   for i = 1, #part, 2 do
     local entry = unpack_client(part[i + 1])
     if part[i] ~= client and
@@ -198,6 +199,7 @@ if now > swept + presence / 3 then
       silent[#silent + 1] = part[i]
     end
   end
+  if #silent == 0 then swept = now end
 end
 
 local function write(...)
