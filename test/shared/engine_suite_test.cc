@@ -525,6 +525,28 @@ TEST_P(EngineSuite, SilentClientsAreForgotten) {
   EXPECT_EQ(clients(), 1u);
 }
 
+// A process that has connected again is another client. A request of the first
+// one may be on its way still.
+TEST_P(EngineSuite, ALateRequestOfAnEndedClientChangesNothing) {
+  for (const bool is_first : {true, false}) {
+    const std::string ended = is_first ? "first" : "second";
+    if (!is_first) {
+      EngineRequest request = Request({{Operation::kAdd, "known"}});
+      request.client = ended;
+      request.waiting_workers = 1;
+      Send(request);
+    }
+    EngineRequest late = Request({{Operation::kAdd, "late"}});
+    late.client = ended;
+    Do({Operation::kEndClient, ended});
+    client_.engine().Apply(late, Soon()).IgnoreError();  // Nobody reads it.
+    EXPECT_EQ(StateOf("late"), "idle");
+  }
+  // Nothing is pushed to it either.
+  Do({Operation::kAdd, "y"});
+  EXPECT_EQ(StateOf("y"), "queued 0");
+}
+
 TEST_P(EngineSuite, AShutdownDropsWhatWaits) {
   Apply(
       {{Operation::kAdd, "queued"}, {Operation::kAddAfter, "waits", kSecond}});

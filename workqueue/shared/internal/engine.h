@@ -53,6 +53,8 @@ struct EngineOperation {
     kReopen = 'O',          // no item. Or `kNotYet`
     kSetLimits = 'P',       // no item; the text of a kFail. The limits at which
                             // an item is parked whose lease expires
+    kEndClient = 'Z',       // the client, in the place of an item: its requests
+                       // that come late change nothing, and it gets nothing
     kSetGroups = 'B',  // bound of a group, bound of retries; no item. False
                        // if items are queued that have no groups
   };

@@ -141,6 +141,9 @@ if not (request and lease and presence and wants and received and take and
 end
 
 local mine = unpack_client(redis.call('HGET', CLIENTS, client))
+if mine and mine[LAST_REQUEST] == EXACT then
+  return redis.error_reply('ERR the client has ended')
+end
 if mine and mine[LAST_REQUEST] >= request then
   return cmsgpack.unpack(mine[LAST_REPLY])
 end
@@ -990,6 +993,15 @@ local transitions = {
     end
     return 1
   end,
+  -- The client has ended: what it has sent and comes late changes nothing.
+  Z = function(id)
+    local ended = unpack_client(redis.call('HGET', CLIENTS, id)) or
+                  { 0, 0, 0, 0, '' }
+    ended[WANTED], ended[VALID], ended[LAST_REQUEST] = 0, now, EXACT
+    write('HSET', CLIENTS, id, cmsgpack.pack(ended))
+    write('ZREM', WAITERS, id)
+    return 1
+  end,
   -- The number of failures.
   N = function(item, e) return is_parked(e) and 0 or e[FAILURES] end,
   -- Shut down; x: 1 to drain, 2 at once. Returns the number of those at once.
@@ -1011,7 +1023,7 @@ local transitions = {
   end,
 }
 local unchanged = { X = true, N = true, R = true, S = true, O = true, B = true,
-                    P = true, T = true }
+                    P = true, T = true, Z = true }
 local adds = { A = true, W = true, M = true, L = true, U = true }
 
 local sets_groups, gives_groups, operations = false, false, {}

@@ -499,6 +499,10 @@ void SharedQueueCore::SendTogether() {
   std::vector<Call*> calls;
   EngineRequest request;
   request.operations.swap(ended_);
+  for (const std::string& client : late_clients_) {
+    if (client == client_) continue;  // The number of this request ends it.
+    request.operations.push_back({EngineOperation::kEndClient, client});
+  }
   const size_t num_ended = request.operations.size();
   request.client = client_;
   request.client_name = options_.client_name;
@@ -565,11 +569,16 @@ void SharedQueueCore::SendTogether() {
     call->changed.Signal();
   }
   if (reply.ok()) {
+    late_clients_.clear();
     outage_.Over();
     ask_at_ = absl::InfinitePast();
     TakeIn(request, *std::move(reply), sent_at, notices);
   } else {
     KeepEnds(absl::MakeConstSpan(request.operations).subspan(0, num_ended));
+    if (absl::IsUnknown(error_) &&
+        (late_clients_.empty() || late_clients_.back() != request.client)) {
+      late_clients_.push_back(request.client);
+    }
     outage_.Lasts(error_, start);
     failed_at_ = MachineClock()->TimeNow();
     ask_at_ = clock()->TimeNow() + RetryAfter();

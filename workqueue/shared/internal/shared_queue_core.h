@@ -380,6 +380,8 @@ class SharedQueueCore final : public ByteQueue,
   const std::unique_ptr<Parker> company_came_;  // of the thread that sends
   absl::Duration round_trip_ ABSL_GUARDED_BY(mu_);  // of the last request
   uint64_t request_ ABSL_GUARDED_BY(mu_) = 0;  // the number of the latest one
+  // The clients whose last requests were given up, and may come late.
+  std::vector<std::string> late_clients_ ABSL_GUARDED_BY(mu_);
 
   // Whether the process listens, as which client, and what it has noticed.
   bool listening_ ABSL_GUARDED_BY(mu_) = false;

@@ -535,6 +535,15 @@ int64_t StoredQueue::Do(const EngineOperation& operation) {
     meta_.limits = operation.text;
     return kTrue;
   }
+  if (operation.code == Operation::kEndClient) {
+    Client ended = LoadClient(operation.item).value_or(Client());
+    StopWaiting(&ended);
+    ended.wanted = 0;
+    ended.valid = meta_.now;
+    ended.last_request = kForever;
+    SaveClient(operation.item, ended);
+    return kTrue;
+  }
   if (operation.code == Operation::kReopen) {
     if (meta_.shut_down != 0) send_("", {EngineMessage::kChanged});
     meta_.shut_down = 0;
@@ -770,7 +779,11 @@ WantedEntries StoredQueue::WantedBy(const EngineRequest& request) {
   // The next lease to expire is the one after those that end.
   size_t ends = 0;
   for (const EngineOperation& operation : request.operations) {
-    if (!operation.item.empty()) wanted.keys.push_back(KeyOf(operation.item));
+    if (operation.code == EngineOperation::kEndClient) {
+      wanted.keys.push_back(ClientKey(operation.item));
+    } else if (!operation.item.empty()) {
+      wanted.keys.push_back(KeyOf(operation.item));
+    }
     if (!Adds(operation.code)) ++ends;
   }
   // Beside what this client takes, what it adds may be handed to others.
