@@ -547,6 +547,35 @@ TEST_P(EngineSuite, ALateRequestOfAnEndedClientChangesNothing) {
   EXPECT_EQ(StateOf("y"), "queued 0");
 }
 
+TEST_P(EngineSuite, ASnapshotMayHaveTheFailuresOnly) {
+  Apply({{Operation::kAdd, "parked", 3},
+         {Operation::kAdd, "failing", 2},
+         {Operation::kAdd, "processing", 1}});
+  EngineReply reply = Apply({}, 3);
+  ASSERT_EQ(reply.items.size(), 3u);
+  Apply({{Operation::kFail, "parked", reply.items[0].token, 0, -1,
+          "0 1 inf 10 1 broke"},
+         {Operation::kFail, "failing", reply.items[1].token, kSecond, -1,
+          "0 9 inf 10 1 broke"},
+         {Operation::kAdd, "queued"}});
+  EngineSnapshotRequest request;
+  request.now = now_;
+  request.max = 9;
+  request.details = true;
+  request.failures_only = true;
+  const auto snapshot = client_.engine().TakeSnapshot(request, Soon());
+  ASSERT_TRUE(snapshot.ok()) << snapshot.status();
+  EXPECT_TRUE(snapshot->go_on.empty());
+  EXPECT_EQ(snapshot->queued.size() + snapshot->processing.size() +
+                snapshot->waiting.size(),
+            0u);
+  ASSERT_EQ(snapshot->failing.size(), 1u);
+  EXPECT_EQ(snapshot->failing[0].item, "failing");
+  ASSERT_EQ(snapshot->parked.size(), 1u);
+  EXPECT_EQ(snapshot->parked[0].item, "parked");
+  EXPECT_EQ(snapshot->num_queued, 1u);
+}
+
 TEST_P(EngineSuite, AShutdownDropsWhatWaits) {
   Apply(
       {{Operation::kAdd, "queued"}, {Operation::kAddAfter, "waits", kSecond}});

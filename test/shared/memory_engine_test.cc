@@ -64,16 +64,18 @@ class CountingSource final : public internal::EngineSource {
       const std::string& name, size_t partitions,
       const std::string& client_name) override {
     return std::make_unique<Counting>(
-        source_.NewEngine(name, partitions, client_name), &requests_);
+        source_.NewEngine(name, partitions, client_name), &requests_, &listed_);
   }
   int requests() const { return requests_; }
+  // The number of items in all snapshots.
+  size_t listed() const { return listed_; }
 
  private:
   class Counting final : public internal::Engine {
    public:
     Counting(std::unique_ptr<internal::Engine> engine,
-             std::atomic<int>* requests)
-        : engine_(std::move(engine)), requests_(*requests) {}
+             std::atomic<int>* requests, std::atomic<size_t>* listed)
+        : engine_(std::move(engine)), requests_(*requests), listed_(*listed) {}
 
     absl::StatusOr<internal::EngineReply> Apply(
         const internal::EngineRequest& request, absl::Time deadline) override {
@@ -83,7 +85,15 @@ class CountingSource final : public internal::EngineSource {
     absl::StatusOr<internal::EngineSnapshot> TakeSnapshot(
         const internal::EngineSnapshotRequest& request,
         absl::Time deadline) override {
-      return engine_->TakeSnapshot(request, deadline);
+      auto snapshot = engine_->TakeSnapshot(request, deadline);
+      if (snapshot.ok()) {
+        for (const auto* list :
+             {&snapshot->queued, &snapshot->processing, &snapshot->waiting,
+              &snapshot->failing, &snapshot->parked}) {
+          listed_ += list->size();
+        }
+      }
+      return snapshot;
     }
     absl::Status Listen(internal::EngineListener* listener,
                         absl::Time deadline) override {
@@ -94,10 +104,12 @@ class CountingSource final : public internal::EngineSource {
    private:
     const std::unique_ptr<internal::Engine> engine_;
     std::atomic<int>& requests_;
+    std::atomic<size_t>& listed_;
   };
 
   internal::EngineSource& source_;
   std::atomic<int> requests_{0};
+  std::atomic<size_t> listed_{0};
 };
 
 // Two processes of a fleet.
@@ -380,6 +392,25 @@ TEST_F(MemoryEngineTest, ACallThatFailsTakesNothingFromTheRetries) {
   EXPECT_EQ(Queued(), 1u);
 }
 
+TEST_F(MemoryEngineTest, UnparkAllReadsOnlyWhatIsParked) {
+  CountingSource source(&engine_);
+  auto options = Options("c");
+  options.engine = &source;
+  const auto c = *Queue::Create(std::move(options));
+  ASSERT_TRUE(c->AddItems({}, {"x", "held"}).ok());
+  auto x = c->TryAcquire();
+  ASSERT_TRUE(x.ok()) << x.status();
+  FailureLedgerOptions limits;
+  limits.max_failures = 1;
+  EXPECT_TRUE(
+      c->Fail(&*x, absl::InternalError("it broke"), limits, std::nullopt)
+          ->parked);
+  const auto held = c->TryAcquire();
+  ASSERT_TRUE(held.ok()) << held.status();
+  ASSERT_TRUE(Add(*c, "queued").ok());
+  ASSERT_TRUE(c->AddAfter("waits", absl::Seconds(9)));
+  EXPECT_EQ(*c->UnparkAll(), 1u);
+  EXPECT_EQ(source.listed(), 1u) << "x";
 }
 
 TEST_F(MemoryEngineTest, FaultsOfAllReplaceThoseOfOne) {

@@ -341,7 +341,7 @@ TEST_F(SharedQueueCoreTest, ASnapshotHasWhatIsInHandAsQueued) {
   engine_->snapshot.num_processing = 7;
   engine_->snapshot.queued = {{"q"}};
   engine_->snapshot.processing = {x, {"p", /*failures=*/0, "", /*number=*/5}};
-  SnapshotOptions<std::string> options;
+  ByteSnapshotOptions options;
   options.max = 1;
   auto taken = core_->TakeSnapshotWith(options);
   ASSERT_TRUE(taken.ok()) << taken.status();

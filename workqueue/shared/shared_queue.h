@@ -139,7 +139,8 @@ struct SharedQueueCounts {
 // concerns, at the same time, on threads that it starts. The calls of a
 // process' threads that meet travel together. The server serves nobody else
 // during a request, so a call for more than 125 items, or 256 kB of them,
-// makes one request after the other, each of which may take `call_timeout`. A
+// makes one request after the other, each of which may take `call_timeout`.
+// So do a snapshot, and `UnparkAll()`, which reads what is parked first. A
 // call for several pieces or partitions may have taken effect in some of them
 // if it returns an error. docs/shared-queue.md says what the pieces of a call
 // are together. Complexities are those of a `RateLimitingQueue`, but for a
@@ -291,7 +292,7 @@ class SharedQueue final : public PriorityInterface<T>,
   // that are due as queued.
   absl::StatusOr<Snapshot<T>> TakeNumbers(absl::Duration timeout) const;
 
-  absl::StatusOr<Snapshot<T>> TakeFailures(size_t max, const T* only) const;
+  absl::StatusOr<Snapshot<T>> TakeFailures(size_t max) const;
 
   // Returns what an engine has returned as a snapshot of this queue.
   Snapshot<T> ToSnapshot(const internal::EngineSnapshot& taken) const;
@@ -741,19 +742,20 @@ absl::StatusOr<size_t> SharedQueue<T>::UnparkAll() {
 }
 
 template <typename T>
-absl::StatusOr<Snapshot<T>> SharedQueue<T>::TakeFailures(size_t max,
-                                                         const T* only) const {
-  SnapshotOptions<T> options;
+absl::StatusOr<Snapshot<T>> SharedQueue<T>::TakeFailures(size_t max) const {
+  internal::ByteSnapshotOptions options;
   options.max = max;
-  options.only = only;
   options.details = true;
-  return TakeSnapshotWith(options);
+  options.failures_only = true;
+  const auto taken = queue_.TakeSnapshotWith(options);
+  if (!taken.ok()) return Logged(taken.status(), nullptr, "a snapshot");
+  return ToSnapshot(*taken);
 }
 
 template <typename T>
 absl::StatusOr<std::vector<FailedItem<T>>> SharedQueue<T>::Failing(
     size_t max) const {
-  absl::StatusOr<Snapshot<T>> snapshot = TakeFailures(max, nullptr);
+  absl::StatusOr<Snapshot<T>> snapshot = TakeFailures(max);
   if (!snapshot.ok()) return snapshot.status();
   return std::move(snapshot->failing);
 }
@@ -761,17 +763,20 @@ absl::StatusOr<std::vector<FailedItem<T>>> SharedQueue<T>::Failing(
 template <typename T>
 absl::StatusOr<std::vector<FailedItem<T>>> SharedQueue<T>::Parked(
     size_t max) const {
-  absl::StatusOr<Snapshot<T>> snapshot = TakeFailures(max, nullptr);
+  absl::StatusOr<Snapshot<T>> snapshot = TakeFailures(max);
   if (!snapshot.ok()) return snapshot.status();
   return std::move(snapshot->parked);
 }
 
 template <typename T>
 absl::StatusOr<FailedItem<T>> SharedQueue<T>::Find(const T& item) const {
-  absl::StatusOr<Snapshot<T>> snapshot = TakeFailures(0, std::addressof(item));
+  SnapshotOptions<T> options;
+  options.only = std::addressof(item);
+  options.details = true;
+  const absl::StatusOr<Snapshot<T>> snapshot = TakeSnapshotWith(options);
   if (!snapshot.ok()) return snapshot.status();
-  for (auto* list : {&snapshot->failing, &snapshot->parked}) {
-    if (!list->empty()) return std::move(list->front());
+  for (const auto* list : {&snapshot->failing, &snapshot->parked}) {
+    if (!list->empty()) return list->front();
   }
   return absl::NotFoundError("the item has no failures");
 }
@@ -793,7 +798,7 @@ absl::StatusOr<Snapshot<T>> SharedQueue<T>::TakeSnapshotWith(
   if (options.only == nullptr && options.max == 0) {
     return TakeNumbers(options.timeout);
   }
-  SnapshotOptions<std::string> of_bytes;
+  internal::ByteSnapshotOptions of_bytes;
   of_bytes.max = options.max;
   of_bytes.timeout = options.timeout;
   of_bytes.details = options.details;

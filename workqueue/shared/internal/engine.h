@@ -177,6 +177,9 @@ struct EngineSnapshotRequest {
   // and those that were parked last. And the clients and the bounds.
   bool details = false;
 
+  // Whether to list these items only. Not for one item.
+  bool failures_only = false;
+
   // The `go_on` of the last part.
   std::vector<std::string> from;
 };

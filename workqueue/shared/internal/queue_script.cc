@@ -1401,7 +1401,8 @@ const char kSnapshotScript[] = R"lua(
 --    2  time, or empty: the server's
 --    3  largest number of items that are queued, and that wait; inf: all
 --    4  one, for a snapshot of argument 6 only; otherwise all
---    5  1 to list the items with failures, the clients and the bounds, too
+--    5  1 to list the items with failures, the clients and the bounds, too; 2 to
+--       list the items with failures only
 --   From 6 on, if all: where to go on, as the last reply said; nothing at first.
 --
 -- Reply: { { time, state, numbers of all items that are queued, being processed,
@@ -1538,8 +1539,10 @@ local lists = { { READY, list_queued, max },
                 { LEASES, list_processing, math.huge },
                 { WAITING, list_waiting, shut_down and 0 or max } }
 local with_details = ARGV[5] == '1'
-if with_details then
-  lists[4], lists[5] = { FAILING, list_failures, max }, { PARKED, list_failures, max }
+if ARGV[5] == '2' then lists = {} end
+if ARGV[5] ~= '0' then
+  lists[#lists + 1] = { FAILING, list_failures, max }
+  lists[#lists + 1] = { PARKED, list_failures, max }
 end
 local go_on = {}
 if ARGV[4] == 'one' then

@@ -484,7 +484,9 @@ absl::StatusOr<EngineSnapshot> RedisEngine::TakeSnapshot(
         words.push_back(request.max < kUnlimited ? absl::StrCat(request.max)
                                                  : "inf");
         words.emplace_back(request.item ? "one" : "all");
-        words.emplace_back(request.details ? "1" : "0");
+        words.emplace_back(request.failures_only ? "2"
+                           : request.details     ? "1"
+                                                 : "0");
         if (request.item) {
           words.push_back(*request.item);
         } else {

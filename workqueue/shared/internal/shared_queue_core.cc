@@ -1134,7 +1134,7 @@ void SharedQueueCore::AddHere(const SnapshotOptions<std::string>& options,
 }
 
 absl::StatusOr<EngineSnapshot> SharedQueueCore::TakeSnapshotWith(
-    const SnapshotOptions<std::string>& options) {
+    const ByteSnapshotOptions& options) {
   if (options.here_only) {
     EngineSnapshot snapshot;
     MutexLock lock(&mu_);
@@ -1145,6 +1145,7 @@ absl::StatusOr<EngineSnapshot> SharedQueueCore::TakeSnapshotWith(
   EngineSnapshotRequest request;
   request.max = options.max;
   request.details = options.details;
+  request.failures_only = options.failures_only;
   if (options.only != nullptr) request.item = *options.only;
   const absl::Time until = MachineClock()->TimeNow() + options.timeout;
   request.now = EngineTime();

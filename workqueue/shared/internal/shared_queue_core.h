@@ -141,7 +141,7 @@ class SharedQueueCore final : public ByteQueue,
   absl::StatusOr<ByteQueueCounts> Count(absl::Duration timeout) override;
   // In parts. An item that no worker has taken is queued in it.
   absl::StatusOr<EngineSnapshot> TakeSnapshotWith(
-      const SnapshotOptions<std::string>& options) override;
+      const ByteSnapshotOptions& options) override;
   absl::Status ShutDown() override;
   absl::StatusOr<bool> ShutDownWithDrain(absl::Duration timeout) override;
   absl::Status Reopen() override;

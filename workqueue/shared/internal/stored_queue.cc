@@ -805,6 +805,7 @@ WantedEntries StoredQueue::WantedBy(const EngineSnapshotRequest& request) {
   }
   for (Set set : {kReady, kWaiting, kLeases, kFailing, kParked}) {
     if (request.max == 0) break;
+    if (request.failures_only && set != kFailing && set != kParked) continue;
     wanted.ranges.push_back(
         {std::string(1, set), request.max, "i", kItemInPlace});
   }
@@ -939,11 +940,13 @@ EngineSnapshot StoredQueue::TakeSnapshot(const EngineSnapshotRequest& request,
       add(place->item, Load(place->item));
     }
   };
-  list(kReady, request.max, &snapshot.queued, [](const Entry& e, Item* to) {
+  const bool others = !request.failures_only;
+  const size_t max = others ? request.max : 0;
+  list(kReady, max, &snapshot.queued, [](const Entry& e, Item* to) {
     to->number = e.priority;
     to->time = e.since;
   });
-  list(kLeases, request.max == 0 ? 0 : size_of(kLeases), &snapshot.processing,
+  list(kLeases, max == 0 ? 0 : size_of(kLeases), &snapshot.processing,
        [](const Entry& e, Item* to) {
          to->number = e.token;
          to->time = e.began;
@@ -951,16 +954,11 @@ EngineSnapshot StoredQueue::TakeSnapshot(const EngineSnapshotRequest& request,
          to->holder = e.holder;
          to->expiry = e.expiry;
        });
-  list(kWaiting, request.max, &snapshot.waiting, [](const Entry& e, Item* to) {
+  list(kWaiting, max, &snapshot.waiting, [](const Entry& e, Item* to) {
     to->number = e.due_priority;
     to->time = e.due;
   });
-  if (!request.details) return snapshot;
-  if (meta_.has_groups != 0 && request.item) {
-    snapshot.bounds = groups().BoundsThatHold(WhereIs(Load(*request.item)));
-  } else if (meta_.has_groups != 0 && request.max > 0) {
-    snapshot.bounds = groups().Bounds();
-  }
+  if (!request.details && others) return snapshot;
   for (Set set : {kFailing, kParked}) {
     list(set, request.max,
          set == kFailing ? &snapshot.failing : &snapshot.parked,
@@ -969,6 +967,12 @@ EngineSnapshot StoredQueue::TakeSnapshot(const EngineSnapshotRequest& request,
            to->first_failed = e.first_failed;
            to->last_failed = e.last_failed;
          });
+  }
+  if (!others) return snapshot;
+  if (meta_.has_groups != 0 && request.item) {
+    snapshot.bounds = groups().BoundsThatHold(WhereIs(Load(*request.item)));
+  } else if (meta_.has_groups != 0 && request.max > 0) {
+    snapshot.bounds = groups().Bounds();
   }
   std::string after;
   while (const auto entry = store_.First("c", after)) {
