@@ -110,6 +110,10 @@ TEST(CommandArgumentsTest, PointFromAFileToAPage) {
   }
 }
 
+TEST(CommandArgumentsTest, AHostMayHaveTheNameOfADatabase) {
+  for (const absl::string_view host : {"postgres-cache", "sqlite-cache"}) {
+    EXPECT_THAT(ErrorOf(2, {std::string(host)}),
+                HasSubstr("it must be \"host:port\""));
   }
 }
 
