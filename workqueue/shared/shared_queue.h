@@ -85,9 +85,9 @@ struct SharedQueueCounts {
 //
 //   * What was acknowledged is not lost if any process, or the server, crashes,
 //     provided that the server writes its log before it answers (`appendonly
-//     yes`, `appendfsync always`) and evicts nothing (`maxmemory-policy
-//     noeviction`). A failover to a replica can lose what the replica has not
-//     received yet.
+//     yes`, `appendfsync always`, `no-appendfsync-on-rewrite no`) and evicts
+//     nothing (`maxmemory-policy noeviction`). A failover to a replica can lose
+//     what the replica has not received yet.
 //   * At most one worker at a time processes an item as long as its lease
 //     lives. After a crash the item is processed again: a lease that expires is
 //     a failure, which `NumRequeues()` counts until a `Forget()`, and the item
@@ -849,7 +849,8 @@ Snapshot<T> SharedQueue<T>::ToSnapshot(
   snapshot.num_failing = taken.num_failing;
   snapshot.num_parked = taken.num_parked;
   snapshot.num_processing_here = taken.num_processing_here;
-  snapshot.settings_problem = internal::Printable(taken.settings_problem);
+  snapshot.settings_problem =
+      internal::Printable(taken.settings_problem, internal::kPrintedErrorBytes);
   snapshot.data_lost_at = taken.data_lost_at;
   absl::flat_hash_set<absl::string_view> undecodable;
   const auto decode = [&](const std::string& bytes) {

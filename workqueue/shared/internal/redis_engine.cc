@@ -533,6 +533,9 @@ absl::StatusOr<EngineSettings> RedisEngine::CheckSettings(absl::Time deadline) {
             "a crash of the server loses what was acknowledged";
         status = expect("appendonly", "yes", lost);
         status.Update(expect("appendfsync", "always", lost));
+        // Then it does not sync in this time, whatever `appendfsync` is.
+        status.Update(expect("no-appendfsync-on-rewrite", "no",
+                             absl::StrCat(lost, " while it rewrites its log")));
         status.Update(expect("maxmemory-policy", "noeviction",
                              "the server may remove items"));
         if (!status.ok()) return status;
