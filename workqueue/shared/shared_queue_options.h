@@ -101,13 +101,14 @@ struct SharedQueueOptionsBase {
   int prefetch = 16;
 
   // The delays of `AddRateLimited()`, and of an item whose lease has expired.
-  // Must not be empty. The longest of them is the maximum of
-  // `AddRateLimitedAfter()`.
+  // Must not be empty, and none is negative. The longest of them is the maximum
+  // of `AddRateLimitedAfter()`.
   RetrySchedule retry_schedule = DefaultRetrySchedule();
 
   // The retries of this process together are limited to so many a second, after
-  // so many at once. Must not be negative. By default there is no limit, as in
-  // a `PriorityQueue`; client-go's default limiter has 10 and 100.
+  // so many at once. Neither may be negative. By default there is no limit, as
+  // in a `PriorityQueue`; client-go's default limiter has 10 and 100. A call
+  // that has changed nothing is no retry.
   double retries_per_second = std::numeric_limits<double>::infinity();
   int64_t retry_burst = 100;
 
