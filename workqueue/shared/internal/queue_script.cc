@@ -166,7 +166,7 @@ end
 -- The items that are queued have the numbers between these two.
 local front, sequence = number(m[13], 2 ^ 40), number(m[4], 2 ^ 40)
 -- The next token is not less than the time: so tokens grow even if the server
--- has lost its data, or the latest part.
+-- has lost its data, or the latest part, unless its clock is behind by more.
 local token = math.max(number(m[5], 0), now - 1)
 local shutdowns = number(m[14], now)
 local turn, state = number(m[6], 0), number(m[7], 0)
