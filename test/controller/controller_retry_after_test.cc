@@ -239,11 +239,10 @@ TEST_P(ControllerRetryAfterTest, AGivenQueueTakesTheDelay) {
 
 // Keeps the options of its additions.
 class OptionsQueue final
-    : public internal::ForwardingQueue<std::string,
-                                       PriorityInterface<std::string>,
-                                       PriorityInterface<std::string>> {
+    : public internal::ForwardingRateLimitingQueue<std::string> {
  public:
-  explicit OptionsQueue(Clock* clock) : ForwardingQueue(Below(clock)) {}
+  explicit OptionsQueue(Clock* clock)
+      : ForwardingRateLimitingQueue(Below(clock)) {}
 
   std::vector<AddOptions> Added() {
     internal::MutexLock lock(&mu_);
@@ -257,15 +256,6 @@ class OptionsQueue final
       added_.push_back(options);
     }
     return below().AddItems(options, items);
-  }
-  absl::StatusOr<bool> CancelWait(const std::string& item) override {
-    return below().CancelWait(item);
-  }
-  absl::Status ForgetFailures(const std::string& item) override {
-    return below().ForgetFailures(item);
-  }
-  absl::StatusOr<int> CountFailures(const std::string& item) const override {
-    return below().CountFailures(item);
   }
 
  private:

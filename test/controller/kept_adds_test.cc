@@ -46,11 +46,10 @@ using QueueInterface = RateLimitingInterface<std::string>;
 // A queue on an engine that can be away, or refuse some items. It adds nothing
 // of what it refuses in part.
 class DistantQueue final
-    : public internal::ForwardingQueue<std::string, QueueInterface,
-                                       QueueInterface> {
+    : public internal::ForwardingRateLimitingQueue<std::string> {
  public:
   explicit DistantQueue(std::unique_ptr<QueueInterface> queue)
-      : ForwardingQueue(std::move(queue)) {}
+      : ForwardingRateLimitingQueue(std::move(queue)) {}
 
   absl::Status AddItems(const AddOptions& options,
                         absl::Span<const std::string> items) override {
@@ -64,15 +63,6 @@ class DistantQueue final
       }
     }
     return below().AddItems(options, items);
-  }
-  absl::StatusOr<bool> CancelWait(const std::string& item) override {
-    return below().CancelWait(item);
-  }
-  absl::Status ForgetFailures(const std::string& item) override {
-    return below().ForgetFailures(item);
-  }
-  absl::StatusOr<int> CountFailures(const std::string& item) const override {
-    return below().CountFailures(item);
   }
 
   void Fail(const absl::Status& error) {
@@ -200,6 +190,11 @@ TEST_P(KeptAddsTest, SoIsWhatTheServerRefuses) {
     AwaitNoneKept();
     EXPECT_EQ(Reconciled(), std::vector<std::string>{"a"});
   }
+}
+
+TEST_P(KeptAddsTest, TheQueueOfASourceIsWhatTheControllersIs) {
+  Start();
+  EXPECT_NE(context_->queue.AsPriorityQueue(), nullptr);
 }
 
 TEST_P(KeptAddsTest, KeepTheirPrioritiesAndTimes) {

@@ -110,6 +110,13 @@ TEST(CommandArgumentsTest, PointFromAFileToAPage) {
   }
 }
 
+TEST(CommandArgumentsTest, AHostMayHaveTheNameOfADatabase) {
+  for (const absl::string_view host : {"postgres-cache", "sqlite-cache"}) {
+    EXPECT_THAT(ErrorOf(2, {std::string(host)}),
+                HasSubstr("it must be \"host:port\""));
+  }
+}
+
 TEST(CommandArgumentsTest, MayHaveNoPassword) {
   for (const char* url : {"redis://me:secret@h:1", "valkey://:secret@h:1"}) {
     EXPECT_EQ(ErrorOf(2, {url}),
@@ -197,6 +204,19 @@ TEST_F(CommandTest, ShowsQueuesAndTakesNoItem) {
   ASSERT_TRUE(next.ok()) << next.status();
   EXPECT_EQ(*next, "a\033b");
   EXPECT_TRUE(queue->Done(*next));
+}
+
+// It does not know the retry schedule.
+TEST_F(CommandTest, LeavesWhatIsDue) {
+  const auto queue = Open("pods");
+  ASSERT_TRUE(queue->AddItems({}, {"held"}).ok());
+  const auto lease = queue->AcquireWithTimeout(absl::Seconds(30));
+  ASSERT_TRUE(lease.ok()) << lease.status();
+  EXPECT_EQ(Call({"ZADD", "{pods}:workqueue:leases", "XX", "CH", "1", "held"}),
+            1);
+  EXPECT_THAT(RunInspect({url_, "pods"}).out, HasSubstr("Processing (1):"));
+  EXPECT_EQ(Call({"ZCARD", "{pods}:workqueue:leases"}), 1);
+  EXPECT_EQ(Call({"ZCARD", "{pods}:workqueue:failing"}), 0);
 }
 
 TEST_F(CommandTest, ShowsAnItem) {

@@ -90,7 +90,7 @@ TEST_F(InspectionRegistryTest, ANameIsUtf8) {
   const auto all = registry_->InspectAll(0);
   ASSERT_EQ(all.size(), 1u);
   EXPECT_EQ(all[0].name, "p\uFFFDrs");
-  for (const char* name : {"p\xffrs", "p\uFFFDrs"}) {
+  for (const char* name : {"p\xffrs", "p\nrs", "p\uFFFDrs"}) {
     EXPECT_TRUE(registry_->Inspect(name, 0).ok());
     EXPECT_TRUE(registry_->Act(name, InspectAction::kForget, "web").ok());
   }

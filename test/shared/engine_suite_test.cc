@@ -463,6 +463,119 @@ TEST_P(EngineSuite, WhoWaitsIsPushedTo) {
   EXPECT_EQ(Send(request).items.size(), 1u) << "z";
 }
 
+// Whoever makes the request that pushes it: a holder renews as its own lease
+// says.
+TEST_P(EngineSuite, APushedItemHasTheLeaseOfItsClient) {
+  EngineRequest request = Request({});
+  request.waiting_workers = 2;
+  request.lease = 60 * kSecond;
+  Send(request);
+  Process other(NewEngine());
+  const auto apply = [&](std::vector<EngineOperation> operations) {
+    EngineRequest adds = Request(std::move(operations));
+    adds.client = other.id();
+    const auto reply = other.engine().Apply(adds, Soon());
+    EXPECT_TRUE(reply.ok()) << reply.status();
+    return reply->expired;
+  };
+  apply({{Operation::kAdd, "x"}});
+  now_ += kLease;
+  apply({{Operation::kAdd, "y"}});
+  now_ += 50 * kSecond - 1;
+  EXPECT_EQ(apply({}), 0);
+  now_ += 1;
+  EXPECT_EQ(apply({}), 1) << "x";
+  now_ += kLease;
+  EXPECT_EQ(apply({}), 1) << "y";
+}
+
+// What is due is for those who know the retry schedule.
+TEST_P(EngineSuite, WhoLooksLeavesWhatIsDue) {
+  Apply({{Operation::kAdd, "x"}, {Operation::kAddAfter, "y", kLease}}, 1);
+  now_ += kLease;
+  EngineRequest looks = Request({});
+  looks.looks_only = true;
+  looks.retry_schedule = nullptr;
+  const EngineReply looked = Send(looks);
+  EXPECT_EQ(looked.expired + looked.came_due, 0);
+  EXPECT_EQ(looked.next_event, -1);
+  EXPECT_EQ(StateOf("x"), "processing");
+  EXPECT_EQ(StateOf("y"), "waits 0 for 0 s");
+  const EngineReply reply = Apply({});
+  EXPECT_EQ(reply.expired, 1);
+  EXPECT_EQ(reply.came_due, 1);
+}
+
+// However many programs have ended.
+TEST_P(EngineSuite, SilentClientsAreForgotten) {
+  const auto clients = [this] {
+    EngineSnapshotRequest request;
+    request.now = now_;
+    request.details = true;
+    return client_.engine().TakeSnapshot(request, Soon())->clients.size();
+  };
+  for (int i = 0; i < 800; ++i) {
+    EngineRequest request = Request({{Operation::kForget, "x"}});
+    request.client = absl::StrCat("ended ", i);
+    Send(request);
+  }
+  EXPECT_GT(clients(), 100u);
+  now_ += 2000 * kSecond;
+  for (int i = 0; i < 200; ++i) Apply({});
+  EXPECT_EQ(clients(), 1u);
+}
+
+// A process that has connected again is another client. A request of the first
+// one may be on its way still.
+TEST_P(EngineSuite, ALateRequestOfAnEndedClientChangesNothing) {
+  for (const bool is_first : {true, false}) {
+    const std::string ended = is_first ? "first" : "second";
+    if (!is_first) {
+      EngineRequest request = Request({{Operation::kAdd, "known"}});
+      request.client = ended;
+      request.waiting_workers = 1;
+      Send(request);
+    }
+    EngineRequest late = Request({{Operation::kAdd, "late"}});
+    late.client = ended;
+    Do({Operation::kEndClient, ended});
+    client_.engine().Apply(late, Soon()).IgnoreError();  // Nobody reads it.
+    EXPECT_EQ(StateOf("late"), "idle");
+  }
+  // Nothing is pushed to it either.
+  Do({Operation::kAdd, "y"});
+  EXPECT_EQ(StateOf("y"), "queued 0");
+}
+
+TEST_P(EngineSuite, ASnapshotMayHaveTheFailuresOnly) {
+  Apply({{Operation::kAdd, "parked", 3},
+         {Operation::kAdd, "failing", 2},
+         {Operation::kAdd, "processing", 1}});
+  EngineReply reply = Apply({}, 3);
+  ASSERT_EQ(reply.items.size(), 3u);
+  Apply({{Operation::kFail, "parked", reply.items[0].token, 0, -1,
+          "0 1 inf 10 1 broke"},
+         {Operation::kFail, "failing", reply.items[1].token, kSecond, -1,
+          "0 9 inf 10 1 broke"},
+         {Operation::kAdd, "queued"}});
+  EngineSnapshotRequest request;
+  request.now = now_;
+  request.max = 9;
+  request.details = true;
+  request.failures_only = true;
+  const auto snapshot = client_.engine().TakeSnapshot(request, Soon());
+  ASSERT_TRUE(snapshot.ok()) << snapshot.status();
+  EXPECT_TRUE(snapshot->go_on.empty());
+  EXPECT_EQ(snapshot->queued.size() + snapshot->processing.size() +
+                snapshot->waiting.size(),
+            0u);
+  ASSERT_EQ(snapshot->failing.size(), 1u);
+  EXPECT_EQ(snapshot->failing[0].item, "failing");
+  ASSERT_EQ(snapshot->parked.size(), 1u);
+  EXPECT_EQ(snapshot->parked[0].item, "parked");
+  EXPECT_EQ(snapshot->num_queued, 1u);
+}
+
 TEST_P(EngineSuite, AShutdownDropsWhatWaits) {
   Apply(
       {{Operation::kAdd, "queued"}, {Operation::kAddAfter, "waits", kSecond}});
@@ -637,7 +750,8 @@ class EngineComparisonTest
     request.number = ++numbers_[client];
     request.client_name = absl::StrCat("process ", client % 2);
     request.now = absl::ToUnixNanos(clock_.TimeNow());
-    request.lease = lease_;
+    // Each client has its own.
+    request.lease = lease_ == kForever ? lease_ : lease_ * (client + 1);
     request.presence = ToInt64Nanoseconds(kPresence);
     request.retry_schedule = &schedule_;
     // A server ends a shutdown's waits after the request.

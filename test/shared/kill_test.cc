@@ -554,8 +554,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::ValuesIn(std::vector<Broken>{
         {"NoTokenCheck", KillViolation::kStaleDone, "e[TOKEN] == token",
          "e[TOKEN] ~= -1   "},
-        {"ShortLease", KillViolation::kOverlap, "LEASES, now + lease",
-         "LEASES, now + 20000"},
+        {"ShortLease", KillViolation::kOverlap, "LEASES, now + duration",
+         "LEASES, now + 20000   "},
         {"LostLeaseIsRenewed", KillViolation::kOverlap,
          "return 0 end\n    write('ZADD'", "return 1 end\n    write('ZADD'"},
         {"NoDelay", KillViolation::kEarly, "now + delay", "now + 1    "},

@@ -224,6 +224,20 @@ TEST(ListSharedQueuesClusterTest, AsksAllNodes) {
     ASSERT_TRUE(found.ok()) << found.status();
     EXPECT_EQ(found->partitions, 2);
   }
+  // Nodes that leave their hosts out are where the answer comes from.
+  for (int node = 0; node < 3; ++node) {
+    redis.address = (*cluster)->AddressOf(node);
+    const auto connection =
+        internal::RedisConnection::Connect(redis, absl::Seconds(30));
+    ASSERT_TRUE(connection.ok()) << connection.status();
+    const auto reply =
+        (*connection)
+            ->Call({"CONFIG", "SET", "cluster-preferred-endpoint-type",
+                    "unknown-endpoint"},
+                   absl::Seconds(30));
+    ASSERT_TRUE(reply.ok()) << reply.status();
+  }
+  EXPECT_EQ(List(redis), expected);
 }
 
 }  // namespace

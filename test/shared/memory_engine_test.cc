@@ -37,6 +37,7 @@
 #include "workqueue/controller/async_reconcile.h"
 #include "workqueue/controller/controller.h"
 #include "workqueue/controller/reconcile.h"
+#include "workqueue/failures.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/leader_election/leader_elector.h"
 #include "workqueue/lease.h"
@@ -67,16 +68,18 @@ class CountingSource final : public internal::EngineSource {
       const std::string& name, size_t partitions,
       const std::string& client_name) override {
     return std::make_unique<Counting>(
-        source_.NewEngine(name, partitions, client_name), &requests_);
+        source_.NewEngine(name, partitions, client_name), &requests_, &listed_);
   }
   int requests() const { return requests_; }
+  // The number of items in all snapshots.
+  size_t listed() const { return listed_; }
 
  private:
   class Counting final : public internal::Engine {
    public:
     Counting(std::unique_ptr<internal::Engine> engine,
-             std::atomic<int>* requests)
-        : engine_(std::move(engine)), requests_(*requests) {}
+             std::atomic<int>* requests, std::atomic<size_t>* listed)
+        : engine_(std::move(engine)), requests_(*requests), listed_(*listed) {}
 
     absl::StatusOr<internal::EngineReply> Apply(
         const internal::EngineRequest& request, absl::Time deadline) override {
@@ -86,7 +89,15 @@ class CountingSource final : public internal::EngineSource {
     absl::StatusOr<internal::EngineSnapshot> TakeSnapshot(
         const internal::EngineSnapshotRequest& request,
         absl::Time deadline) override {
-      return engine_->TakeSnapshot(request, deadline);
+      auto snapshot = engine_->TakeSnapshot(request, deadline);
+      if (snapshot.ok()) {
+        for (const auto* list :
+             {&snapshot->queued, &snapshot->processing, &snapshot->waiting,
+              &snapshot->failing, &snapshot->parked}) {
+          listed_ += list->size();
+        }
+      }
+      return snapshot;
     }
     absl::Status Listen(internal::EngineListener* listener,
                         absl::Time deadline) override {
@@ -97,10 +108,12 @@ class CountingSource final : public internal::EngineSource {
    private:
     const std::unique_ptr<internal::Engine> engine_;
     std::atomic<int>& requests_;
+    std::atomic<size_t>& listed_;
   };
 
   internal::EngineSource& source_;
   std::atomic<int> requests_{0};
+  std::atomic<size_t> listed_{0};
 };
 
 // Two processes of a fleet.
@@ -330,6 +343,102 @@ TEST_F(MemoryEngineTest, AProcessThatIsCutOffReceivesNothing) {
   Deliver();
   of_a_.RunAll();
   EXPECT_EQ(received_, "y");
+}
+
+// No worker has taken it yet.
+TEST_F(MemoryEngineTest, AnItemInHandWhoseLeaseIsLostIsNotCountedTwice) {
+  Wait(*a_, &of_a_);
+  ASSERT_TRUE(Add(*b_, "x").ok());
+  Deliver();
+  Faults away;
+  away.away = true;
+  engine_.SetFaults(away, "a");
+  clock_.Step(kLease);
+  ASSERT_TRUE(Add(*b_, "y").ok());
+  const auto y = b_->TryAcquire();
+  ASSERT_TRUE(y.ok()) << y.status();
+  engine_.SetFaults({});
+  const std::string other = "z";
+  for (const auto& snapshot : {a_->TakeSnapshotOf(other), a_->TakeSnapshot(),
+                               a_->TakeSnapshotUpTo(0)}) {
+    ASSERT_TRUE(snapshot.ok()) << snapshot.status();
+    EXPECT_EQ(snapshot->num_queued + snapshot->num_waiting, 1u) << "x";
+    EXPECT_EQ(snapshot->num_processing, 1u) << "y";
+  }
+  a_->Close();
+  of_a_.RunAll();
+}
+
+// What has changed nothing is no retry.
+TEST_F(MemoryEngineTest, ACallThatFailsTakesNothingFromTheRetries) {
+  auto options = Options("c");
+  options.retries_per_second = 1;
+  options.retry_burst = 1;
+  options.retry_schedule = {absl::ZeroDuration()};
+  const auto c = *Queue::Create(std::move(options));
+  ASSERT_TRUE(Add(*c, "x").ok());
+  auto lease = c->TryAcquire();
+  ASSERT_TRUE(lease.ok()) << lease.status();
+  const auto fail = [&](int max_failures) {
+    FailureLedgerOptions limits;
+    limits.max_failures = max_failures;
+    return c->Fail(&*lease, absl::InternalError("it broke"), limits,
+                   std::nullopt);
+  };
+  Faults faults;
+  for (const bool away : {true, false}) {
+    faults.away = away;
+    faults.full = !away;
+    engine_.SetFaults(faults);
+    for (int i = 0; i < 5; ++i) {
+      EXPECT_FALSE(c->AddRateLimited("y"));
+      if (away) {
+        EXPECT_FALSE(fail(9).ok());
+      }
+    }
+  }
+  engine_.SetFaults({});
+  EXPECT_TRUE(c->AddRateLimited("y"));
+  EXPECT_EQ(Queued(), 1u);
+  // Nobody knows what these have done. They are one failure.
+  faults = {};
+  faults.loses_requests = true;
+  engine_.SetFaults(faults);
+  for (int i = 0; i < 5; ++i) EXPECT_FALSE(fail(9).ok());
+  engine_.SetFaults({});
+  EXPECT_TRUE(fail(9).ok());
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(Queued(), 2u);
+  // An item that is parked is not tried again.
+  clock_.Step(absl::Seconds(1));
+  for (int i = 0; i < 2; ++i) {
+    lease = c->TryAcquire();
+    ASSERT_TRUE(lease.ok()) << lease.status();
+    EXPECT_TRUE(fail(1)->parked);
+  }
+  EXPECT_TRUE(c->AddRateLimited("z"));
+  EXPECT_EQ(Queued(), 1u);
+}
+
+TEST_F(MemoryEngineTest, UnparkAllReadsOnlyWhatIsParked) {
+  CountingSource source(&engine_);
+  auto options = Options("c");
+  options.engine = &source;
+  const auto c = *Queue::Create(std::move(options));
+  ASSERT_TRUE(c->AddItems({}, {"x", "held"}).ok());
+  auto x = c->TryAcquire();
+  ASSERT_TRUE(x.ok()) << x.status();
+  FailureLedgerOptions limits;
+  limits.max_failures = 1;
+  EXPECT_TRUE(
+      c->Fail(&*x, absl::InternalError("it broke"), limits, std::nullopt)
+          ->parked);
+  const auto held = c->TryAcquire();
+  ASSERT_TRUE(held.ok()) << held.status();
+  ASSERT_TRUE(Add(*c, "queued").ok());
+  ASSERT_TRUE(c->AddAfter("waits", absl::Seconds(9)));
+  EXPECT_EQ(*c->UnparkAll(), 1u);
+  EXPECT_EQ(source.listed(), 1u) << "x";
 }
 
 TEST_F(MemoryEngineTest, FaultsOfAllReplaceThoseOfOne) {

@@ -51,6 +51,9 @@ TEST(RedisAddressTest, TakesAddressesAsPeopleHaveThem) {
   } kCases[] = {
       {"h:1", "h:1   0"},
       {"h:1,i:2", "h:1,i:2   0"},
+      {"postgres:1", "postgres:1   0"},
+      {"postgresql-cache:1", "postgresql-cache:1   0"},
+      {"sqlite-cache:1", "sqlite-cache:1   0"},
       {"[::1]:65535", "[::1]:65535   0"},
       {"::1:6379", "::1:6379   0"},
       {"/run/a b@c,d:e?f", "/run/a b@c,d:e?f   0"},

@@ -53,7 +53,7 @@ class FakeEngine final : public Engine {
     ++requests_;
     waiting_ = request.waiting_workers;
     mu_.Await(absl::Condition(&replies_));
-    if (refuses_) return absl::PermissionDeniedError("refused");
+    if (!refuses_.ok()) return refuses_;
     EngineReply reply;
     reply.shut_down = shut_down_;
     reply.pushed = pushed_;
@@ -138,8 +138,12 @@ class FakeEngine final : public Engine {
 
   // From now on each request fails at once, or does not.
   void SetRefuses(bool refuses) {
+    SetRefuses(refuses ? absl::PermissionDeniedError("refused")
+                       : absl::OkStatus());
+  }
+  void SetRefuses(absl::Status error) {
     MutexLock lock(&mu_);
-    refuses_ = refuses;
+    refuses_ = std::move(error);
   }
 
   void ShutDown() {
@@ -198,7 +202,7 @@ class FakeEngine final : public Engine {
   EngineListener* listener_ = nullptr;
   absl::Mutex mu_;
   bool replies_ ABSL_GUARDED_BY(mu_) = true;
-  bool refuses_ ABSL_GUARDED_BY(mu_) = false;
+  absl::Status refuses_ ABSL_GUARDED_BY(mu_);
   bool shut_down_ ABSL_GUARDED_BY(mu_) = false;
   uint64_t pushed_ ABSL_GUARDED_BY(mu_) = 0;
   size_t requests_ ABSL_GUARDED_BY(mu_) = 0;
@@ -337,7 +341,7 @@ TEST_F(SharedQueueCoreTest, ASnapshotHasWhatIsInHandAsQueued) {
   engine_->snapshot.num_processing = 7;
   engine_->snapshot.queued = {{"q"}};
   engine_->snapshot.processing = {x, {"p", /*failures=*/0, "", /*number=*/5}};
-  SnapshotOptions<std::string> options;
+  ByteSnapshotOptions options;
   options.max = 1;
   auto taken = core_->TakeSnapshotWith(options);
   ASSERT_TRUE(taken.ok()) << taken.status();
@@ -365,6 +369,54 @@ TEST_F(SharedQueueCoreTest, ASnapshotHasWhatIsInHandAsQueued) {
   EXPECT_TRUE(taken->processing.empty());
   core_->Close();
   slow_executor_.RunAll();
+}
+
+// The push comes after the reply with the numbers.
+TEST_F(SharedQueueCoreTest, NoMoreIsInHandThanIsProcessed) {
+  core_->AcquireAsync(&slow_executor_, first_.Callback());
+  AwaitWaiting(1);
+  engine_->PushNow("x", 1);
+  const auto counts = core_->Count(absl::InfiniteDuration());
+  ASSERT_TRUE(counts.ok()) << counts.status();
+  EXPECT_EQ(counts->processing, 0u);
+  EXPECT_EQ(counts->in_hand, 0u);
+  core_->Close();
+  slow_executor_.RunAll();
+}
+
+// What the first connection has sent may come late, after all that follows.
+TEST_F(SharedQueueCoreTest, AProcessThatConnectsAgainEndsWhatItHasGivenUp) {
+  const auto ended = [this] {
+    EXPECT_TRUE(core_->Apply({{EngineOperation::kForget, "x"}}).ok());
+    std::string clients;
+    for (const EngineOperation& it : engine_->TakeOperations()) {
+      if (it.code == EngineOperation::kEndClient) clients += it.item + ";";
+    }
+    return clients;
+  };
+  engine_->listener()->OnListening("second");
+  EXPECT_EQ(ended(), "") << "nothing was given up";
+  engine_->SetRefuses(absl::UnknownError("no answer"));
+  EXPECT_FALSE(core_->Apply({{EngineOperation::kAdd, "x"}}).ok());
+  engine_->listener()->OnListening("third");
+  EXPECT_FALSE(core_->Apply({{EngineOperation::kAdd, "x"}}).ok());
+  engine_->listener()->OnListening("fourth");
+  engine_->SetRefuses(absl::OkStatus());
+  EXPECT_EQ(ended(), "second;third;");
+  EXPECT_EQ(ended(), "");
+}
+
+// A later request of the same client does so by its number.
+TEST_F(SharedQueueCoreTest, AProcessEndsNoClientThatItStillIs) {
+  engine_->SetRefuses(absl::UnknownError("no answer"));
+  EXPECT_FALSE(core_->Apply({{EngineOperation::kAdd, "x"}}).ok());
+  engine_->SetRefuses(absl::OkStatus());
+  EXPECT_TRUE(core_->Apply({{EngineOperation::kAdd, "x"}}).ok());
+  engine_->listener()->OnListening("second");
+  EXPECT_TRUE(core_->Apply({{EngineOperation::kAdd, "x"}}).ok());
+  for (const EngineOperation& it : engine_->TakeOperations()) {
+    EXPECT_EQ(it.code, EngineOperation::kAdd);
+  }
 }
 
 TEST_F(SharedQueueCoreTest, AWorkerWhoseTimeIsOverTakesAPushThatComes) {

@@ -296,6 +296,7 @@ class SharedQueueSettingsTest : public SharedQueueOutageTest {
       : SharedQueueOutageTest([] {
           RedisServer::Options options;
           options.config = {"appendfsync everysec",
+                            "no-appendfsync-on-rewrite yes",
                             "maxmemory-policy allkeys-lru"};
           return options;
         }()) {}
@@ -306,7 +307,9 @@ TEST_F(SharedQueueSettingsTest, SettingsThatLoseItemsAreTold) {
   ASSERT_NE(queue, nullptr);
   const std::string problem =
       "appendfsync is everysec, not always: a crash of the server loses what "
-      "was acknowledged; maxmemory-policy is allkeys-lru, not noeviction: the "
+      "was acknowledged; no-appendfsync-on-rewrite is yes, not no: a crash of "
+      "the server loses what was acknowledged while it rewrites its log; "
+      "maxmemory-policy is allkeys-lru, not noeviction: the "
       "server may remove items";
   EXPECT_EQ(
       messages_.All(),

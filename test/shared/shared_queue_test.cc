@@ -6,6 +6,7 @@
 
 #include "workqueue/shared/shared_queue.h"
 
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <future>  // NOLINT(build/c++11)
@@ -870,6 +871,16 @@ TEST(SharedQueueCodecTest, IntegersHaveOne) {
   EXPECT_EQ(queue->Get(), INT64_MIN);
 }
 
+TEST(RetryScheduleTest, NoDelayIsNegative) {
+  const absl::Duration second = absl::Seconds(1);
+  EXPECT_EQ(FastSlowRetrySchedule(-second, second, 1).status().message(),
+            "fast is -1s; it must not be negative");
+  EXPECT_EQ(FastSlowRetrySchedule(second, -second, 1).status().message(),
+            "slow is -1s; it must not be negative");
+  EXPECT_EQ(*FastSlowRetrySchedule(absl::ZeroDuration(), second, 1),
+            (RetrySchedule{absl::ZeroDuration(), second}));
+}
+
 TEST(SharedQueueOptionsTest, WrongOptionsAreRefused) {
   FakeClock clock;
   const auto error = [&](void (*change)(Options*)) {
@@ -889,9 +900,19 @@ TEST(SharedQueueOptionsTest, WrongOptionsAreRefused) {
             "call_timeout is 0; it must be positive and finite");
   EXPECT_EQ(error([](Options* o) { o->retry_schedule.clear(); }),
             "retry_schedule is empty; it must have at least one delay");
+  EXPECT_EQ(error([](Options* o) {
+              o->retry_schedule = {absl::ZeroDuration(), -absl::Seconds(1)};
+            }),
+            "retry_schedule[1] is -1s; it must not be negative");
+  EXPECT_EQ(error([](Options* o) { o->retries_per_second = -1; }),
+            "retries_per_second is -1; it must not be negative");
+  EXPECT_EQ(error([](Options* o) { o->retries_per_second = -HUGE_VAL; }),
+            "retries_per_second is -inf; it must not be negative");
   EXPECT_TRUE(
-      absl::StartsWith(error([](Options* o) { o->retries_per_second = -1; }),
-                       "retries_per_second"));
+      absl::StartsWith(error([](Options* o) { o->retries_per_second = NAN; }),
+                       "retries_per_second is nan"));
+  EXPECT_EQ(error([](Options* o) { o->retry_burst = -5; }),
+            "retry_burst is -5; it must not be negative");
   EXPECT_TRUE(
       absl::StartsWith(error([](Options* o) { o->redis.address = "nowhere"; }),
                        "address is \"nowhere\"; it must be \"host:port\", "));

@@ -20,12 +20,17 @@
 #include "test/tracing/recording_tracer.h"
 #include "test/workqueue/recording_log.h"
 #include "workqueue/clock/fake_clock.h"
+#include "workqueue/controller/controller.h"
 #include "workqueue/controller/reconcile.h"
+#include "workqueue/failures.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/lease.h"
 #include "workqueue/lease_batch.h"
 #include "workqueue/priority_queue.h"
 #include "workqueue/rate_limiting_queue.h"
+#include "workqueue/shared/shared_queue.h"
+#include "workqueue/shared/shared_queue_options.h"
+#include "workqueue/shared/testing/memory_engine.h"
 #include "workqueue/testing/manual_executor.h"
 #include "workqueue/tracing/queue_tracer.h"
 #include "workqueue/tracing/trace_context.h"
@@ -671,6 +676,137 @@ TEST_F(TracingQueueTest, AnItemThatThrowsIsRefused) {
   EXPECT_EQ(log_.messages().front(),
             "E queue: tracing: adding an item (of a type without operator<< or "
             "AbslStringify()): INTERNAL: broken");
+}
+
+// The failures of a shared queue, which the engine counts for all processes.
+
+class TracedFailuresTest : public TracingQueueTest {
+ protected:
+  using Shared = SharedQueue<std::string>;
+
+  std::unique_ptr<Shared> NewBelow(const std::string& process) {
+    SharedQueueOptions<std::string> options;
+    options.name = "pods";
+    options.client_name = process;
+    options.clock = &clock_;
+    options.engine = &engine_;
+    return *Shared::Create(std::move(options));
+  }
+
+  std::unique_ptr<TracingQueue<std::string>> NewOnShared() {
+    TracingQueueOptions<std::string> options = Options();
+    options.queue = NewBelow("a");
+    return New(std::move(options));
+  }
+
+  MemoryEngine engine_{&clock_};
+  const absl::Status error_ = absl::InternalError("it broke");
+};
+
+TEST_F(TracedFailuresTest, AFailureAndARequeueAreToldAsAdds) {
+  auto queue = NewOnShared();
+  SharedFailures<std::string>* const failures = queue->AsSharedFailures();
+  ASSERT_NE(failures, nullptr);
+  EXPECT_TRUE(queue->Add("a"));
+  auto lease = queue->TryAcquire();
+  ASSERT_TRUE(lease.ok()) << lease.status();
+  const auto failed = failures->Fail(&*lease, error_, {}, std::nullopt);
+  ASSERT_TRUE(failed.ok()) << failed.status();
+  EXPECT_EQ(failed->failures, 1);
+  clock_.Step(absl::Minutes(1));
+  lease = queue->TryAcquire();
+  ASSERT_TRUE(lease.ok()) << lease.status();
+  EXPECT_EQ(failures->FailuresBefore(*lease), 1);
+  EXPECT_TRUE(
+      failures->Requeue(&*lease, AddOptions::After(absl::Seconds(2))).ok());
+  clock_.Step(absl::Seconds(2));
+  lease = queue->TryAcquire();
+  ASSERT_TRUE(lease.ok()) << lease.status();
+  EXPECT_TRUE(failures->Fail(&*lease, error_, {}, absl::Seconds(3)).ok());
+  EXPECT_EQ(tracer_->Take(),
+            (Events{"a: add 1 in 0", "a: got [1] after 0", "a: retry 2 in ?",
+                    "a: got [2] after 1m", "a: add after 3 in 2s",
+                    "a: got [3] after 2s", "a: retry 4 in 3s"}));
+}
+
+TEST_F(TracedFailuresTest, AnItemThatIsNotAddedAgainIsRefused) {
+  auto queue = NewOnShared();
+  SharedFailures<std::string>* const failures = queue->AsSharedFailures();
+  ASSERT_NE(failures, nullptr);
+  FailureLedgerOptions limits;
+  limits.max_failures = 1;
+  EXPECT_TRUE(queue->Add("a"));
+  auto lease = queue->TryAcquire();
+  ASSERT_TRUE(lease.ok()) << lease.status();
+  MemoryEngine::Faults away;
+  away.away = true;
+  engine_.SetFaults(away);
+  EXPECT_FALSE(failures->Fail(&*lease, error_, limits, std::nullopt).ok());
+  EXPECT_FALSE(failures->Requeue(&*lease, {}).ok());
+  engine_.SetFaults({});
+  EXPECT_EQ(**lease, "a");
+  EXPECT_TRUE(failures->Fail(&*lease, error_, limits, std::nullopt)->parked);
+  EXPECT_FALSE(*failures->Unpark("b"));
+  EXPECT_TRUE(*failures->Unpark("a"));
+  lease = queue->TryAcquire();
+  ASSERT_TRUE(lease.ok()) << lease.status();
+  EXPECT_EQ(tracer_->Take(),
+            (Events{"a: add 1 in 0", "a: got [1] after 0", "a: retry 2 in ?",
+                    "a: refused 2", "a: add after 3 in 0", "a: refused 3",
+                    "a: retry 4 in ?", "a: refused 4", "b: add 5 in 0",
+                    "b: refused 5", "a: add 6 in 0", "a: got [6] after 0"}));
+  Lease<std::string> none;
+  EXPECT_FALSE(failures->Fail(&none, error_, limits, std::nullopt).ok());
+  EXPECT_FALSE(failures->Requeue(&none, {}).ok());
+  EXPECT_EQ(tracer_->Take(), Events{});
+}
+
+TEST_F(TracedFailuresTest, OtherProcessesSeeTheFailures) {
+  auto queue = NewOnShared();
+  auto other = NewBelow("b");
+  SharedFailures<std::string>* const failures = queue->AsSharedFailures();
+  ASSERT_NE(failures, nullptr);
+  FailureLedgerOptions limits;
+  limits.max_failures = 1;
+  for (const char* item : {"a", "b"}) {
+    EXPECT_TRUE(queue->Add(item));
+    auto lease = queue->TryAcquire();
+    ASSERT_TRUE(lease.ok()) << lease.status();
+    EXPECT_TRUE(failures->Fail(&*lease, error_, limits, std::nullopt).ok());
+  }
+  EXPECT_EQ(other->Numbers()->parked, 2u);
+  EXPECT_EQ(failures->Numbers()->parked, 2u);
+  EXPECT_EQ(failures->Parked(9)->size(), 2u);
+  EXPECT_TRUE(failures->Find("a").ok());
+  EXPECT_EQ(*failures->UnparkAll(), 2u);
+  EXPECT_TRUE(failures->Failing(9)->empty());
+  // An item that ends its process is parked, too.
+  EXPECT_TRUE(failures->SetLimits(limits).ok());
+  clock_.Step(absl::ZeroDuration());
+  auto lease = queue->TryAcquire();
+  MemoryEngine::Faults away;
+  away.away = true;
+  engine_.SetFaults(away, "a");
+  clock_.Step(absl::Seconds(30));
+  EXPECT_EQ(other->Numbers()->parked, 1u);
+}
+
+TEST_F(TracedFailuresTest, AControllerUsesThem) {
+  auto other = NewBelow("b");
+  ControllerOptions<std::string> options;
+  options.name = "test";
+  auto queue = NewOnShared();
+  options.reconcile =
+      queue->Traced([this](const std::string&, const ReconcileContext&)
+                        -> absl::StatusOr<ReconcileResult> { return error_; });
+  options.queue = std::move(queue);
+  options.failures.max_failures = 1;
+  auto controller = *Controller<std::string>::Create(std::move(options));
+  ASSERT_TRUE(controller->Start().ok());
+  EXPECT_TRUE(other->Add("a"));
+  clock_.Step(absl::ZeroDuration());
+  controller->AwaitIdle();
+  EXPECT_EQ(other->Numbers()->parked, 1u);
 }
 
 }  // namespace

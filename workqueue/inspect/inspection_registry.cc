@@ -16,6 +16,7 @@
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
@@ -37,6 +38,19 @@ namespace {
 absl::Status NoObject(absl::string_view name) {
   return absl::NotFoundError(
       absl::StrCat("there is no \"", internal::Printable(name), "\""));
+}
+
+// Returns a name as the objects have it: forms of HTML change what is no text.
+std::string NameOf(absl::string_view name) {
+  std::string result;
+  for (const char c : internal::ToUtf8(name)) {
+    if (absl::ascii_iscntrl(static_cast<unsigned char>(c))) {
+      result += "\xEF\xBF\xBD";
+    } else {
+      result += c;
+    }
+  }
+  return result;
 }
 
 // How long an object that has not answered is not asked again.
@@ -78,7 +92,7 @@ std::optional<InspectedRates> RatesOf(const Inspection& inspection,
 
 InspectionRegistry::Object::Object(absl::string_view name,
                                    std::unique_ptr<Inspectable> inspectable)
-    : name(internal::ToUtf8(name)),
+    : name(NameOf(name)),
       kind(inspectable->Kind()),
       inspectable(std::move(inspectable)) {}
 
@@ -136,7 +150,7 @@ void InspectionRegistry::Remove(Object* object) {
 std::shared_ptr<InspectionRegistry::Object> InspectionRegistry::Find(
     absl::string_view name) const {
   MutexLock lock(&mu_);
-  const auto it = objects_.find(internal::ToUtf8(name));
+  const auto it = objects_.find(NameOf(name));
   return it == objects_.end() ? nullptr : it->second;
 }
 

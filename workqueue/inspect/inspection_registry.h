@@ -118,8 +118,9 @@ class InspectionRegistry {
   InspectionRegistry& operator=(const InspectionRegistry&) = delete;
 
   // Adds `inspectable`, which must not be null, under `name` until the result
-  // is destroyed. The object that is inspected must live as long. Bytes of the
-  // name that are not UTF-8 become U+FFFD, here and in the functions below.
+  // is destroyed. The object that is inspected must live as long. Control
+  // characters of the name, and bytes that are not UTF-8, become U+FFFD, here
+  // and in the functions below.
   //
   // Returns `absl::InvalidArgumentError` if `name` is empty, and
   // `absl::AlreadyExistsError` if the registry has an object of that name.

@@ -90,6 +90,35 @@ class ForwardingQueue : public InterfaceType {
   Below* const below_;
 };
 
+// ForwardingRateLimitingQueue
+//
+// The same with every function of `RateLimitingInterface<T>`. It has priorities
+// if the queue below has them.
+template <typename T>
+class ForwardingRateLimitingQueue
+    : public ForwardingQueue<T, PriorityInterface<T>,
+                             RateLimitingInterface<T>> {
+ public:
+  absl::StatusOr<bool> CancelWait(const T& item) override {
+    return this->below().CancelWait(item);
+  }
+  absl::Status ForgetFailures(const T& item) override {
+    return this->below().ForgetFailures(item);
+  }
+  absl::StatusOr<int> CountFailures(const T& item) const override {
+    return this->below().CountFailures(item);
+  }
+  PriorityInterface<T>* AsPriorityQueue() override {
+    return this->below().AsPriorityQueue() == nullptr ? nullptr : this;
+  }
+  SharedFailures<T>* AsSharedFailures() override {
+    return this->below().AsSharedFailures();
+  }
+
+ protected:
+  using ForwardingRateLimitingQueue::ForwardingQueue::ForwardingQueue;
+};
+
 }  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_INTERNAL_FORWARDING_QUEUE_H_

@@ -27,6 +27,7 @@
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
 #include "workqueue/redis/redis_options.h"
+#include "workqueue/redis/source_of_address.h"
 #include "workqueue/redis/tls_session.h"
 
 namespace workqueue::internal {
@@ -174,8 +175,8 @@ absl::Status ParseUrl(absl::string_view url, absl::string_view rest,
 absl::Status ParseAddress(RedisOptions* options) {
   const std::string address = options->address;
   if (absl::StartsWith(address, "/")) return absl::OkStatus();
-  for (const absl::string_view other : {"sqlite:", "postgres"}) {
-    if (!absl::StartsWith(address, other)) continue;
+  const absl::string_view other = DatabasePrefix(address);
+  if (!other.empty()) {
     // Without the rest, which may have a password.
     return absl::InvalidArgumentError(absl::StrCat(
         "address begins with \"", other,

@@ -36,6 +36,16 @@ struct PostgresScheme {
       "//workqueue/shared/postgres, and workqueue::postgres in CMake";
 };
 
+// Returns the prefix by which `address` names a database, or nothing.
+inline absl::string_view DatabasePrefix(absl::string_view address) {
+  for (const absl::string_view prefix :
+       {SqliteScheme::kPrefixes[0], PostgresScheme::kPrefixes[0],
+        PostgresScheme::kPrefixes[1]}) {
+    if (absl::StartsWith(address, prefix)) return prefix;
+  }
+  return "";
+}
+
 // SourceOpener
 //
 // Opens the source of engines, or of elections, that an address names which has

@@ -63,13 +63,16 @@ absl::StatusOr<std::set<std::string>> MastersOf(RedisConnection* connection,
     // The first slot, the last slot, the master, and its replicas.
     const redisReply& range = *(*reply)->element[i];
     if (range.elements < 3 || range.element[2]->elements < 2) return BadReply();
-    const redisReply& host = *range.element[2]->element[0];
+    std::string host(internal::TextOf(*range.element[2]->element[0]));
     const redisReply& port = *range.element[2]->element[1];
-    if (host.type != REDIS_REPLY_STRING || host.len == 0) {
+    // A node that leaves its host out has this connection's.
+    const auto here = internal::ParseHostAndPort(connection->address());
+    if (host.empty() && here) host = here->host;
+    if (host.empty()) {
       return absl::UnavailableError(
           "a node of the cluster does not know its address");
     }
-    masters.insert(absl::StrCat(internal::TextOf(host), ":", port.integer));
+    masters.insert(absl::StrCat(host, ":", port.integer));
   }
   return masters;
 }

@@ -4,6 +4,7 @@
 #include "workqueue/shared/retry_schedule.h"
 
 #include <cstddef>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -43,6 +44,12 @@ absl::StatusOr<RetrySchedule> FastSlowRetrySchedule(absl::Duration fast,
     return absl::InvalidArgumentError(
         absl::StrCat("max_fast_attempts is ", max_fast_attempts,
                      "; it must be from 0 to ", kMaxFastAttempts));
+  }
+  for (const auto& [name, delay] : {std::pair{"fast", fast}, {"slow", slow}}) {
+    if (delay >= absl::ZeroDuration()) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, " is ", absl::FormatDuration(delay),
+                     "; it must not be negative"));
   }
   RetrySchedule schedule(static_cast<size_t>(max_fast_attempts), fast);
   schedule.push_back(slow);

@@ -28,8 +28,8 @@ absl::StatusOr<RetrySchedule> ExponentialRetrySchedule(absl::Duration base,
                                                        absl::Duration max);
 
 // The delays of an `ItemFastSlowRateLimiter`: `fast` after each of the first
-// `max_fast_attempts` failures, and `slow` from then on. `max_fast_attempts` is
-// from 0 to 1000.
+// `max_fast_attempts` failures, and `slow` from then on. Neither may be
+// negative. `max_fast_attempts` is from 0 to 1000.
 absl::StatusOr<RetrySchedule> FastSlowRetrySchedule(absl::Duration fast,
                                                     absl::Duration slow,
                                                     int max_fast_attempts);

@@ -22,6 +22,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "ratelimit/token_bucket.h"
 #include "workqueue/base/error_log.h"
 #include "workqueue/base/exceptions.h"
 #include "workqueue/base/printable.h"
@@ -84,9 +85,9 @@ struct SharedQueueCounts {
 //
 //   * What was acknowledged is not lost if any process, or the server, crashes,
 //     provided that the server writes its log before it answers (`appendonly
-//     yes`, `appendfsync always`) and evicts nothing (`maxmemory-policy
-//     noeviction`). A failover to a replica can lose what the replica has not
-//     received yet.
+//     yes`, `appendfsync always`, `no-appendfsync-on-rewrite no`) and evicts
+//     nothing (`maxmemory-policy noeviction`). A failover to a replica can lose
+//     what the replica has not received yet.
 //   * At most one worker at a time processes an item as long as its lease
 //     lives. After a crash the item is processed again: a lease that expires is
 //     a failure, which `NumRequeues()` counts until a `Forget()`, and the item
@@ -138,7 +139,8 @@ struct SharedQueueCounts {
 // concerns, at the same time, on threads that it starts. The calls of a
 // process' threads that meet travel together. The server serves nobody else
 // during a request, so a call for more than 125 items, or 256 kB of them,
-// makes one request after the other, each of which may take `call_timeout`. A
+// makes one request after the other, each of which may take `call_timeout`.
+// So do a snapshot, and `UnparkAll()`, which reads what is parked first. A
 // call for several pieces or partitions may have taken effect in some of them
 // if it returns an error. docs/shared-queue.md says what the pieces of a call
 // are together. Complexities are those of a `RateLimitingQueue`, but for a
@@ -269,7 +271,8 @@ class SharedQueue final : public PriorityInterface<T>,
     int64_t least;
     int64_t other;
   };
-  RetryDelays ChooseDelays(std::optional<absl::Duration> after,
+  RetryDelays ChooseDelays(const Reservation& retry,
+                           std::optional<absl::Duration> after,
                            std::optional<absl::Duration> retry_after);
 
   // Applies operations that add items. `absl::CancelledError` if the queue has
@@ -277,9 +280,9 @@ class SharedQueue final : public PriorityInterface<T>,
   absl::Status ApplyAdds(std::vector<Operation> adds);
   absl::StatusOr<int64_t> ApplyOne(Operation operation) const;
 
-  // Logs an error of `call`, of `item` if it is not null, and returns it.
   // Returns the limits as the text of an operation has them.
   std::string TextOf(const FailureLedgerOptions& limits) const;
+  // Logs an error of `call`, of `item` if it is not null, and returns it.
   absl::Status Logged(absl::Status status, const T* item,
                       absl::string_view call) const;
 
@@ -289,7 +292,7 @@ class SharedQueue final : public PriorityInterface<T>,
   // that are due as queued.
   absl::StatusOr<Snapshot<T>> TakeNumbers(absl::Duration timeout) const;
 
-  absl::StatusOr<Snapshot<T>> TakeFailures(size_t max, const T* only) const;
+  absl::StatusOr<Snapshot<T>> TakeFailures(size_t max) const;
 
   // Returns what an engine has returned as a snapshot of this queue.
   Snapshot<T> ToSnapshot(const internal::EngineSnapshot& taken) const;
@@ -328,8 +331,12 @@ class SharedQueue<T>::HeldByLease final : public QueuedItem<T> {
 
   internal::HeldItem* held() const { return held_; }
 
+  // That of a failure. It is one retry, however often `Fail()` is called.
+  Reservation& retry() const { return retry_; }
+
  private:
   internal::HeldItem* const held_;
+  mutable Reservation retry_;
 };
 
 template <typename T>
@@ -393,11 +400,12 @@ absl::Status SharedQueue<T>::ApplyAdds(std::vector<Operation> adds) {
 }
 
 template <typename T>
-auto SharedQueue<T>::ChooseDelays(std::optional<absl::Duration> after,
+auto SharedQueue<T>::ChooseDelays(const Reservation& retry,
+                                  std::optional<absl::Duration> after,
                                   std::optional<absl::Duration> retry_after)
     -> RetryDelays {
   const internal::Ticks& ticks = queue_.ticks();
-  int64_t least = ticks.From(parts_->NextRetry());
+  int64_t least = ticks.From(parts_->DelayOf(retry));
   int64_t other = -1;
   if (after.has_value() && *after != absl::ZeroDuration()) {
     other = ticks.From(*after);
@@ -427,10 +435,12 @@ absl::Status SharedQueue<T>::AddItems(const AddOptions& options,
       queue_.ticks().From(options.after.value_or(absl::ZeroDuration()));
   std::vector<Operation> adds;
   adds.reserve(items.size());
+  std::vector<Reservation> retries;
   for (const T& item : items) {
     if (options.rate_limited) {
+      retries.push_back(parts_->NextRetry());
       const RetryDelays delays =
-          ChooseDelays(options.after, options.retry_after);
+          ChooseDelays(retries.back(), options.after, options.retry_after);
       adds.push_back(MakeOperation(Operation::kAddRateLimited, item,
                                    delays.least, options.priority,
                                    delays.other));
@@ -444,8 +454,12 @@ absl::Status SharedQueue<T>::AddItems(const AddOptions& options,
     }
     adds.back().text = groups_.TextOf(item, options.retry);
   }
+  status = ApplyAdds(std::move(adds));
+  if (!status.ok() && !absl::IsUnknown(status)) {
+    for (auto it = retries.rbegin(); it != retries.rend(); ++it) it->Cancel();
+  }
   const T* const only = items.size() == 1 ? &items.front() : nullptr;
-  return Logged(ApplyAdds(std::move(adds)), only, "an addition");
+  return Logged(std::move(status), only, "an addition");
 }
 
 template <typename T>
@@ -635,14 +649,25 @@ absl::StatusOr<typename SharedFailures<T>::Outcome> SharedQueue<T>::Fail(
   }
   absl::Status status = internal::CheckFailureLedgerOptions(limits);
   if (!status.ok()) return status;
-  const RetryDelays delays = ChooseDelays(std::nullopt, retry_after);
+  Reservation& retry = leased->retry();
+  const bool is_first = !retry.ok();
+  if (is_first) retry = parts_->NextRetry();
+  const RetryDelays delays = ChooseDelays(retry, std::nullopt, retry_after);
   const internal::HeldItem* const held = leased->held();
   const absl::StatusOr<std::vector<int64_t>> results = queue_.Apply(
       {{Operation::kFail, held->item, held->token, delays.least, delays.other,
         absl::StrCat(held->priority, TextOf(limits),
                      internal::Printable(internal::StatusText(error)))}});
-  if (!results.ok()) return Logged(results.status(), &**lease, "a failure");
+  if (!results.ok()) {
+    if (is_first && !absl::IsUnknown(results.status())) {
+      retry.Cancel();
+      retry = Reservation();
+    }
+    return Logged(results.status(), &**lease, "a failure");
+  }
   const int64_t result = results->front();
+  // Nothing is tried again if the lease was lost or the item is parked.
+  if (result == internal::kFalse || result % 2 == 1) retry.Cancel();
   Release(lease);
   return typename SharedFailures<T>::Outcome{result == internal::kFalse,
                                              static_cast<int>(result / 2),
@@ -718,19 +743,20 @@ absl::StatusOr<size_t> SharedQueue<T>::UnparkAll() {
 }
 
 template <typename T>
-absl::StatusOr<Snapshot<T>> SharedQueue<T>::TakeFailures(size_t max,
-                                                         const T* only) const {
-  SnapshotOptions<T> options;
+absl::StatusOr<Snapshot<T>> SharedQueue<T>::TakeFailures(size_t max) const {
+  internal::ByteSnapshotOptions options;
   options.max = max;
-  options.only = only;
   options.details = true;
-  return TakeSnapshotWith(options);
+  options.failures_only = true;
+  const auto taken = queue_.TakeSnapshotWith(options);
+  if (!taken.ok()) return Logged(taken.status(), nullptr, "a snapshot");
+  return ToSnapshot(*taken);
 }
 
 template <typename T>
 absl::StatusOr<std::vector<FailedItem<T>>> SharedQueue<T>::Failing(
     size_t max) const {
-  absl::StatusOr<Snapshot<T>> snapshot = TakeFailures(max, nullptr);
+  absl::StatusOr<Snapshot<T>> snapshot = TakeFailures(max);
   if (!snapshot.ok()) return snapshot.status();
   return std::move(snapshot->failing);
 }
@@ -738,17 +764,20 @@ absl::StatusOr<std::vector<FailedItem<T>>> SharedQueue<T>::Failing(
 template <typename T>
 absl::StatusOr<std::vector<FailedItem<T>>> SharedQueue<T>::Parked(
     size_t max) const {
-  absl::StatusOr<Snapshot<T>> snapshot = TakeFailures(max, nullptr);
+  absl::StatusOr<Snapshot<T>> snapshot = TakeFailures(max);
   if (!snapshot.ok()) return snapshot.status();
   return std::move(snapshot->parked);
 }
 
 template <typename T>
 absl::StatusOr<FailedItem<T>> SharedQueue<T>::Find(const T& item) const {
-  absl::StatusOr<Snapshot<T>> snapshot = TakeFailures(0, std::addressof(item));
+  SnapshotOptions<T> options;
+  options.only = std::addressof(item);
+  options.details = true;
+  const absl::StatusOr<Snapshot<T>> snapshot = TakeSnapshotWith(options);
   if (!snapshot.ok()) return snapshot.status();
-  for (auto* list : {&snapshot->failing, &snapshot->parked}) {
-    if (!list->empty()) return std::move(list->front());
+  for (const auto* list : {&snapshot->failing, &snapshot->parked}) {
+    if (!list->empty()) return list->front();
   }
   return absl::NotFoundError("the item has no failures");
 }
@@ -770,7 +799,7 @@ absl::StatusOr<Snapshot<T>> SharedQueue<T>::TakeSnapshotWith(
   if (options.only == nullptr && options.max == 0) {
     return TakeNumbers(options.timeout);
   }
-  SnapshotOptions<std::string> of_bytes;
+  internal::ByteSnapshotOptions of_bytes;
   of_bytes.max = options.max;
   of_bytes.timeout = options.timeout;
   of_bytes.details = options.details;
@@ -821,7 +850,8 @@ Snapshot<T> SharedQueue<T>::ToSnapshot(
   snapshot.num_failing = taken.num_failing;
   snapshot.num_parked = taken.num_parked;
   snapshot.num_processing_here = taken.num_processing_here;
-  snapshot.settings_problem = internal::Printable(taken.settings_problem);
+  snapshot.settings_problem =
+      internal::Printable(taken.settings_problem, internal::kPrintedErrorBytes);
   snapshot.data_lost_at = taken.data_lost_at;
   absl::flat_hash_set<absl::string_view> undecodable;
   const auto decode = [&](const std::string& bytes) {

@@ -67,6 +67,10 @@ struct SharedQueueOptionsBase {
   // takes a process for dead whose threads do not run for that long: while its
   // machine swaps, or is suspended.
   //
+  // A process whose lease differs from that of others has its own one for what
+  // it gets. If the retry schedules differ, an item whose lease expires has the
+  // delay of the process that makes the next request.
+  //
   // At least 10 ms. With an infinite lease, what a process holds that has died
   // is never handed out again, nor what was on its way to a process when a
   // connection broke.
@@ -97,13 +101,14 @@ struct SharedQueueOptionsBase {
   int prefetch = 16;
 
   // The delays of `AddRateLimited()`, and of an item whose lease has expired.
-  // Must not be empty. The longest of them is the maximum of
-  // `AddRateLimitedAfter()`.
+  // Must not be empty, and none is negative. The longest of them is the maximum
+  // of `AddRateLimitedAfter()`.
   RetrySchedule retry_schedule = DefaultRetrySchedule();
 
   // The retries of this process together are limited to so many a second, after
-  // so many at once. Must not be negative. By default there is no limit, as in
-  // a `PriorityQueue`; client-go's default limiter has 10 and 100.
+  // so many at once. Neither may be negative. By default there is no limit, as
+  // in a `PriorityQueue`; client-go's default limiter has 10 and 100. A call
+  // that has changed nothing is no retry.
   double retries_per_second = std::numeric_limits<double>::infinity();
   int64_t retry_burst = 100;
 
@@ -111,6 +116,10 @@ struct SharedQueueOptionsBase {
   // cannot be seen, `Create()` fails if this is true, and logs a warning
   // otherwise.
   bool require_durable_server = false;
+
+  // For a tool that only looks at the queue: it leaves what is due, and leases
+  // that have expired, to the processes that know their delays.
+  bool looks_only = false;
 
   // The clock of this process' timeouts, and the thread that renews leases, or
   // a loop to share. A call to the server can hold a shared loop up. So it must

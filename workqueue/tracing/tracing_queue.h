@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "absl/base/config.h"
-#include "absl/cleanup/cleanup.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/memory/memory.h"
@@ -28,6 +27,7 @@
 #include "workqueue/controller/async_reconcile.h"
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/executor.h"
+#include "workqueue/failures.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/internal/forwarding_queue.h"
 #include "workqueue/lease.h"
@@ -146,20 +146,20 @@ struct TracingQueueOptions {
 // process: there the item has none.
 //
 // The queue has priorities (`AsPriorityQueue()` is not null) if the queue below
-// has them. Each function does what the function of the queue below does. In
-// addition, it calls the tracers, without a lock, and takes a lock of its own
-// for a short time. An add, a `Get()` and an attempt copy the item.
-// `AcquireAsync()` also allocates memory for the callback. Errors of the
-// tracers and of the memory lose contexts, but no items.
+// has them, and shared failures if that one has them: their `Fail()`,
+// `Requeue()` and `Unpark()` are told as the adds that they make. Each function
+// does what the function of the queue below does. In addition, it calls the
+// tracers, without a lock, and takes a lock of its own for a short time. An
+// add, a `Get()` and an attempt copy the item. `AcquireAsync()` also allocates
+// memory for the callback. Errors of the tracers and of the memory lose
+// contexts, but no items.
 //
 // `T`, `Hash` and `Eq` are those of the queue below.
 //
 // Thread-safe.
 template <typename T, typename Hash = typename absl::flat_hash_set<T>::hasher,
           typename Eq = typename absl::flat_hash_set<T>::key_equal>
-class TracingQueue final
-    : public internal::ForwardingQueue<T, PriorityInterface<T>,
-                                       RateLimitingInterface<T>> {
+class TracingQueue final : public internal::ForwardingRateLimitingQueue<T> {
  public:
   class Attempt;
 
@@ -270,35 +270,9 @@ class TracingQueue final
 
   absl::Status AddItems(const AddOptions& options,
                         absl::Span<const T> items) override {
-    const auto delay_of = [](std::optional<absl::Duration> delay) {
-      return (std::max)(delay.value_or(absl::ZeroDuration()),
-                        absl::ZeroDuration());
-    };
-    AddInfo adding;
-    adding.kind = options.rate_limited        ? AddKind::kRetry
-                  : options.reschedule        ? AddKind::kReschedule
-                  : options.after.has_value() ? AddKind::kAddAfter
-                                              : AddKind::kAdd;
-    adding.delay = delay_of(options.after);
-    if (options.rate_limited && *adding.delay == absl::ZeroDuration()) {
-      adding.delay = std::nullopt;  // The rate limiter's is not known.
-      if (options.retry_after.has_value()) {
-        adding.delay = delay_of(options.retry_after);
-      }
-    }
-    adding.priority = options.priority;
-
-    absl::InlinedVector<typename Book::Added, 1> added;
-    added.reserve(items.size());
-    for (const T& item : items) added.push_back(book_->Add(item, adding));
-    bool taken = false;
-    const absl::Cleanup refuse = [&] {
-      if (taken) return;
-      for (size_t i = 0; i < items.size(); ++i)
-        book_->Refuse(items[i], added[i]);
-    };
+    Adding adding(book_.get(), InfoOf(options), items);
     absl::Status status = this->below().AddItems(options, items);
-    taken = status.ok();
+    if (status.ok()) adding.Taken();
     return status;
   }
 
@@ -307,14 +281,8 @@ class TracingQueue final
     if (cancelled.ok() && *cancelled) book_->CancelDelayed(item);
     return cancelled;
   }
-  absl::Status ForgetFailures(const T& item) override {
-    return this->below().ForgetFailures(item);
-  }
-  absl::StatusOr<int> CountFailures(const T& item) const override {
-    return this->below().CountFailures(item);
-  }
-  PriorityInterface<T>* AsPriorityQueue() override {
-    return this->below().AsPriorityQueue() == nullptr ? nullptr : this;
+  SharedFailures<T>* AsSharedFailures() override {
+    return failures_.has_value() ? &*failures_ : nullptr;
   }
 
   absl::Status GetItem(absl::Duration timeout,
@@ -361,8 +329,7 @@ class TracingQueue final
   }
 
  private:
-  using Base = internal::ForwardingQueue<T, PriorityInterface<T>,
-                                         RateLimitingInterface<T>>;
+  using Base = internal::ForwardingRateLimitingQueue<T>;
   using Book = internal::TraceBook<T, Hash, Eq>;
 
   // An asynchronous attempt.
@@ -374,11 +341,65 @@ class TracingQueue final
     sync::Atomic<bool> threw{false};
   };
 
+  // Tells the tracers of adds, and that they are refused unless `Taken()` is
+  // called.
+  class Adding {
+   public:
+    Adding(Book* book, const AddInfo& info, absl::Span<const T> items)
+        : book_(*book), items_(items) {
+      added_.reserve(items.size());
+      for (const T& item : items) added_.push_back(book_.Add(item, info));
+    }
+    ~Adding() {
+      if (taken_) return;
+      for (size_t i = 0; i < items_.size(); ++i) {
+        book_.Refuse(items_[i], added_[i]);
+      }
+    }
+
+    Adding(const Adding&) = delete;
+    Adding& operator=(const Adding&) = delete;
+
+    void Taken() { taken_ = true; }
+
+   private:
+    Book& book_;
+    const absl::Span<const T> items_;
+    absl::InlinedVector<typename Book::Added, 1> added_;
+    bool taken_ = false;
+  };
+
+  class TracedFailures;
+
   TracingQueue(TracingQueueOptions<T> options, Clock* clock)
       : Base(std::move(options.queue)),
         book_(std::make_shared<Book>(options.name, std::move(options.tracers),
                                      options.max_contexts, options.max_items,
-                                     clock, options.log_sink)) {}
+                                     clock, options.log_sink)) {
+    SharedFailures<T>* const failures = this->below().AsSharedFailures();
+    if (failures != nullptr) failures_.emplace(book_.get(), failures);
+  }
+
+  static AddInfo InfoOf(const AddOptions& options) {
+    const auto delay_of = [](std::optional<absl::Duration> delay) {
+      return (std::max)(delay.value_or(absl::ZeroDuration()),
+                        absl::ZeroDuration());
+    };
+    AddInfo info;
+    info.kind = options.rate_limited        ? AddKind::kRetry
+                : options.reschedule        ? AddKind::kReschedule
+                : options.after.has_value() ? AddKind::kAddAfter
+                                            : AddKind::kAdd;
+    info.delay = delay_of(options.after);
+    if (options.rate_limited && *info.delay == absl::ZeroDuration()) {
+      info.delay = std::nullopt;  // The rate limiter's is not known.
+      if (options.retry_after.has_value()) {
+        info.delay = delay_of(options.retry_after);
+      }
+    }
+    info.priority = options.priority;
+    return info;
+  }
 
   static ReconcileOutcome OutcomeOf(
       const absl::StatusOr<ReconcileResult>& result) {
@@ -396,6 +417,81 @@ class TracingQueue final
   }
 
   const std::shared_ptr<Book> book_;
+  std::optional<TracedFailures> failures_;  // if those below are shared
+};
+
+// TracingQueue::TracedFailures
+//
+// The failures of the queue below. Tells the tracers what adds an item, but for
+// `UnparkAll()`, which does not know the items.
+template <typename T, typename Hash, typename Eq>
+class TracingQueue<T, Hash, Eq>::TracedFailures final
+    : public SharedFailures<T> {
+ public:
+  using typename SharedFailures<T>::Outcome;
+
+  // Nothing is owned.
+  TracedFailures(Book* book, SharedFailures<T>* below)
+      : book_(*book), below_(*below) {}
+
+  absl::StatusOr<Outcome> Fail(
+      Lease<T>* lease, const absl::Status& error,
+      const FailureLedgerOptions& limits,
+      std::optional<absl::Duration> retry_after) override {
+    if (!*lease) return below_.Fail(lease, error, limits, retry_after);
+    AddOptions retry = AddOptions::RateLimited();
+    retry.retry_after = retry_after;
+    retry.priority = lease->priority();
+    const T item = **lease;  // The lease ends.
+    Adding adding(&book_, InfoOf(retry),
+                  absl::MakeConstSpan(std::addressof(item), 1));
+    absl::StatusOr<Outcome> outcome =
+        below_.Fail(lease, error, limits, retry_after);
+    if (outcome.ok() && !outcome->lost && !outcome->parked) adding.Taken();
+    return outcome;
+  }
+  absl::Status Requeue(Lease<T>* lease, const AddOptions& options) override {
+    if (!*lease) return below_.Requeue(lease, options);
+    AddOptions after = options;
+    after.after = options.after.value_or(absl::ZeroDuration());
+    const T item = **lease;
+    Adding adding(&book_, InfoOf(after),
+                  absl::MakeConstSpan(std::addressof(item), 1));
+    absl::Status status = below_.Requeue(lease, options);
+    if (status.ok()) adding.Taken();
+    return status;
+  }
+  absl::StatusOr<bool> Unpark(const T& item) override {
+    Adding adding(&book_, AddInfo(),
+                  absl::MakeConstSpan(std::addressof(item), 1));
+    const absl::StatusOr<bool> unparked = below_.Unpark(item);
+    if (unparked.ok() && *unparked) adding.Taken();
+    return unparked;
+  }
+  absl::StatusOr<size_t> UnparkAll() override { return below_.UnparkAll(); }
+  absl::Status SetLimits(const FailureLedgerOptions& limits) override {
+    return below_.SetLimits(limits);
+  }
+  int FailuresBefore(const Lease<T>& lease) const override {
+    return below_.FailuresBefore(lease);
+  }
+  absl::StatusOr<std::vector<FailedItem<T>>> Failing(
+      size_t max) const override {
+    return below_.Failing(max);
+  }
+  absl::StatusOr<std::vector<FailedItem<T>>> Parked(size_t max) const override {
+    return below_.Parked(max);
+  }
+  absl::StatusOr<FailedItem<T>> Find(const T& item) const override {
+    return below_.Find(item);
+  }
+  absl::StatusOr<FailureNumbers> Numbers() const override {
+    return below_.Numbers();
+  }
+
+ private:
+  Book& book_;
+  SharedFailures<T>& below_;
 };
 
 // TracingQueue::Attempt

@@ -41,11 +41,9 @@ namespace workqueue::internal {
 //
 // Thread-safe.
 template <typename T, typename Hash, typename Eq>
-class KeptAdds final : public ForwardingQueue<T, RateLimitingInterface<T>,
-                                              RateLimitingInterface<T>>,
+class KeptAdds final : public ForwardingRateLimitingQueue<T>,
                        private WaitingLoop::Client {
-  using Base =
-      ForwardingQueue<T, RateLimitingInterface<T>, RateLimitingInterface<T>>;
+  using Base = ForwardingRateLimitingQueue<T>;
 
  public:
   // The most items that are kept. Further adds block.
@@ -84,15 +82,6 @@ class KeptAdds final : public ForwardingQueue<T, RateLimitingInterface<T>,
     error = AddItems(options, items.subspan(0, half));
     error.Update(AddItems(options, items.subspan(half)));
     return error;
-  }
-  absl::StatusOr<bool> CancelWait(const T& item) override {
-    return this->below().CancelWait(item);
-  }
-  absl::Status ForgetFailures(const T& item) override {
-    return this->below().ForgetFailures(item);
-  }
-  absl::StatusOr<int> CountFailures(const T& item) const override {
-    return this->below().CountFailures(item);
   }
 
   // Returns an `absl::UnavailableError` that says how many items are kept,

@@ -25,6 +25,7 @@
 #include "workqueue/inspect/internal/page.h"
 #include "workqueue/redis/redis_address.h"
 #include "workqueue/redis/redis_options.h"
+#include "workqueue/redis/source_of_address.h"
 #include "workqueue/shared/list_shared_queues.h"
 #include "workqueue/shared/shared_queue.h"
 #include "workqueue/shared/shared_queue_options.h"
@@ -83,8 +84,7 @@ absl::StatusOr<RedisOptions> ParseAddress(absl::string_view address) {
     return absl::InvalidArgumentError(
         "ADDRESS is an inspection page: use curl, which gets it as text");
   }
-  if (absl::StartsWith(address, "sqlite:") ||
-      absl::StartsWith(address, "postgres")) {
+  if (!DatabasePrefix(address).empty()) {
     // It may contain a password.
     return absl::InvalidArgumentError(
         "ADDRESS is a database: the inspection page of a process that uses it "
@@ -111,6 +111,7 @@ NamedInspection InspectWith(const Server& server, const SharedQueueName& name,
   options.client_name = "workqueue-inspect";
   options.redis = server.redis;
   options.partitions = name.partitions;
+  options.looks_only = true;
   const absl::StatusOr<std::unique_ptr<Queue>> queue =
       Queue::Create(std::move(options));
   if (!queue.ok()) {

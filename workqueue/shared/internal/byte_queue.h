@@ -67,6 +67,12 @@ struct ByteQueueCounts {
   size_t in_hand = 0;
 };
 
+// Which items a snapshot has.
+struct ByteSnapshotOptions : SnapshotOptions<std::string> {
+  // Only those that fail or are parked. Not for one item.
+  bool failures_only = false;
+};
+
 // Adds `client` to the clients of `*snapshot`, or joins it with the one of its
 // name.
 void AddClient(const EngineSnapshot::Client& client, EngineSnapshot* snapshot);
@@ -138,7 +144,7 @@ class ByteQueue {
   virtual absl::StatusOr<ByteQueueCounts> Count(absl::Duration timeout) = 0;
   // As that of `Interface`, of the bytes of items.
   virtual absl::StatusOr<EngineSnapshot> TakeSnapshotWith(
-      const SnapshotOptions<std::string>& options) = 0;
+      const ByteSnapshotOptions& options) = 0;
 
   virtual absl::Status ShutDown() = 0;
   virtual absl::StatusOr<bool> ShutDownWithDrain(absl::Duration timeout) = 0;

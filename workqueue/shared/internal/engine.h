@@ -53,6 +53,8 @@ struct EngineOperation {
     kReopen = 'O',          // no item. Or `kNotYet`
     kSetLimits = 'P',       // no item; the text of a kFail. The limits at which
                             // an item is parked whose lease expires
+    kEndClient = 'Z',       // the client, in the place of an item: its requests
+                       // that come late change nothing, and it gets nothing
     kSetGroups = 'B',  // bound of a group, bound of retries; no item. False
                        // if items are queued that have no groups
   };
@@ -100,7 +102,8 @@ struct EngineRequest {
   // The time, if the engine is not to use its own clock.
   std::optional<int64_t> now;
 
-  // How long a lease lasts.
+  // How long a lease of this process lasts, also of an item that another
+  // process' request pushes to it.
   int64_t lease = kForever;
 
   // How long the client counts as alive without another request.
@@ -109,6 +112,9 @@ struct EngineRequest {
   // The delays after the failures of an item: the last one counts for all
   // further failures. Null means that none has a delay.
   const std::vector<int64_t>* retry_schedule = nullptr;
+
+  // Whether to leave what is due, and leases that have expired, to others.
+  bool looks_only = false;
 
   std::vector<EngineOperation> operations;
 
@@ -171,6 +177,9 @@ struct EngineSnapshotRequest {
   // Whether to list the items with failures, too: those that have failed most,
   // and those that were parked last. And the clients and the bounds.
   bool details = false;
+
+  // Whether to list these items only. Not for one item.
+  bool failures_only = false;
 
   // The `go_on` of the last part.
   std::vector<std::string> from;

@@ -71,6 +71,22 @@ absl::Status Check(const SharedQueueOptionsBase& options) {
     return absl::InvalidArgumentError(
         "retry_schedule is empty; it must have at least one delay");
   }
+  for (size_t i = 0; i < options.retry_schedule.size(); ++i) {
+    if (options.retry_schedule[i] >= absl::ZeroDuration()) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("retry_schedule[", i, "] is ",
+                     absl::FormatDuration(options.retry_schedule[i]),
+                     "; it must not be negative"));
+  }
+  if (!(options.retries_per_second >= 0)) {  // or not a number
+    return absl::InvalidArgumentError(
+        absl::StrCat("retries_per_second is ", options.retries_per_second,
+                     "; it must not be negative"));
+  }
+  if (options.retry_burst < 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "retry_burst is ", options.retry_burst, "; it must not be negative"));
+  }
   if (options.clock.DrivenLoop() != nullptr) {
     return absl::InvalidArgumentError(
         "clock is a loop that the program drives; calls to the engine would "
@@ -130,6 +146,7 @@ std::unique_ptr<SharedQueueCore> NewPartition(
   core.lease = options.lease;
   core.call_timeout = options.call_timeout;
   core.retry_schedule = options.retry_schedule;
+  core.looks_only = options.looks_only;
   core.log_sink = options.log_sink;
   core.metrics_provider = options.metrics_provider;
   core.set_groups = set_groups;

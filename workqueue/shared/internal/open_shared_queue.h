@@ -20,9 +20,14 @@ namespace workqueue::internal {
 //
 // The parts of a `SharedQueue` that do not depend on the type of its items.
 struct SharedQueueParts {
-  // Returns the least delay of this process' next retry.
-  absl::Duration NextRetry() {
-    return bucket != nullptr ? bucket->Reserve().Delay() : absl::ZeroDuration();
+  // Reserves this process' next retry, if there is a limit.
+  Reservation NextRetry() {
+    return bucket != nullptr ? bucket->Reserve() : Reservation();
+  }
+
+  // Returns the least delay of the retry.
+  absl::Duration DelayOf(const Reservation& retry) const {
+    return bucket != nullptr ? retry.Delay() : absl::ZeroDuration();
   }
 
   std::shared_ptr<TokenBucket> bucket;  // null if there is no limit

@@ -525,8 +525,8 @@ absl::StatusOr<ByteQueueCounts> PartitionedQueue::Count(
 }
 
 absl::StatusOr<EngineSnapshot> PartitionedQueue::TakeSnapshotWith(
-    const SnapshotOptions<std::string>& options) {
-  SnapshotOptions<std::string> numbers;
+    const ByteSnapshotOptions& options) {
+  ByteSnapshotOptions numbers;
   numbers.max = 0;
   numbers.timeout = options.timeout;
   numbers.here_only = options.here_only;

@@ -83,7 +83,7 @@ class PartitionedQueue final : public ByteQueue, private WaitingLoop::Client {
   void SetLimits(const EngineOperation& limits) override;
   absl::StatusOr<ByteQueueCounts> Count(absl::Duration timeout) override;
   absl::StatusOr<EngineSnapshot> TakeSnapshotWith(
-      const SnapshotOptions<std::string>& options) override;
+      const ByteSnapshotOptions& options) override;
   absl::Status ShutDown() override;
   absl::StatusOr<bool> ShutDownWithDrain(absl::Duration timeout) override;
   absl::Status Reopen() override;

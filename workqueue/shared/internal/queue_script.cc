@@ -36,7 +36,8 @@ local META, ITEMS, READY, WAITING, LEASES, CLIENTS, WAITERS, FAILING, PARKED,
 --    9  number of pushes that the client has received
 --   10  number of items that the client takes if there are any, beside 8
 --   11  the retry schedule: "delay times " of each run of equal delays, where
---       the last delay counts for all further failures
+--       the last delay counts for all further failures. Or "-": the client only
+--       looks, and leaves what is due to others
 --   12  name of the client, for those who look
 --   13  version of the client's library
 --   14  1 if a copy of this request, or an earlier request, may come late
@@ -66,8 +67,8 @@ local HOLDER, FIRST, LAST, PARKING, ERROR = 10, 11, 12, 13, 14
 -- Values of PARKING. Only an idle item is parked.
 local NOT_PARKED, UNTIL_ADD, UNTIL_UNPARK = 0, 1, 2
 -- Fields of a client's entry.
-local WANTED, PUSHED, VALID, LAST_REQUEST, LAST_REPLY, NAME, VERSION, SEEN =
-    1, 2, 3, 4, 5, 6, 7, 8
+local WANTED, PUSHED, VALID, LAST_REQUEST, LAST_REPLY, NAME, VERSION, SEEN,
+      LEASE = 1, 2, 3, 4, 5, 6, 7, 8, 9
 -- The server serves nobody else meanwhile, some 30 microseconds for each item.
 -- So a request concerns about so many items, and of each kind at least so many:
 -- those that come due, whose leases expire, that are handed out, that are
@@ -132,6 +133,7 @@ end
 local request = number(ARGV[3])
 local lease = number(ARGV[6], nil, 0, math.huge)
 local presence = number(ARGV[7])
+local looks_only = ARGV[11] == '-'
 local wants, received, take = number(ARGV[8]), number(ARGV[9]), number(ARGV[10])
 if not (request and lease and presence and wants and received and take and
         #ARGV >= 14 and (#ARGV - 14) % 6 == 0) then
@@ -139,6 +141,9 @@ if not (request and lease and presence and wants and received and take and
 end
 
 local mine = unpack_client(redis.call('HGET', CLIENTS, client))
+if mine and mine[LAST_REQUEST] == EXACT then
+  return redis.error_reply('ERR the client has ended')
+end
 if mine and mine[LAST_REQUEST] >= request then
   return cmsgpack.unpack(mine[LAST_REPLY])
 end
@@ -161,7 +166,7 @@ end
 -- The items that are queued have the numbers between these two.
 local front, sequence = number(m[13], 2 ^ 40), number(m[4], 2 ^ 40)
 -- The next token is not less than the time: so tokens grow even if the server
--- has lost its data, or the latest part.
+-- has lost its data, or the latest part, unless its clock is behind by more.
 local token = math.max(number(m[5], 0), now - 1)
 local shutdowns = number(m[14], now)
 local turn, state = number(m[6], 0), number(m[7], 0)
@@ -175,20 +180,21 @@ local limits = m[22] or ''
 -- After a start of the server no lease expires for as long as a lease lasts:
 -- nobody could renew it.
 local run, grace = m[8] or '', number(m[9], 0)
-if ARGV[5] ~= '' and run ~= ARGV[5] then
+if ARGV[5] ~= '' and run ~= ARGV[5] and not looks_only then
   if run ~= '' and lease < math.huge then grace = now + lease end
   run = ARGV[5]
   changed = true
 end
 
 -- Clients that have been silent for long: all are looked at, one part after the
--- other.
+-- other. The next request goes on where a part had any: programs that end may
+-- leave them faster than a part comes now and then.
 local silent, swept, cursor = {}, number(m[15], 0, 0, now), m[16] or '0'
 local repaired, entries = m[17] or '0', {}
 if now > swept + presence / 3 then
   local part
   cursor, part = scan(CLIENTS, cursor, CLIENTS_AT_ONCE)
-  swept, told = now, true
+  told = true
   for i = 1, #part, 2 do
     local entry = unpack_client(part[i + 1])
     if part[i] ~= client and
@@ -196,6 +202,7 @@ if now > swept + presence / 3 then
       silent[#silent + 1] = part[i]
     end
   end
+  if #silent == 0 then swept = now end
 end
 
 local function write(...)
@@ -986,6 +993,15 @@ local transitions = {
     end
     return 1
   end,
+  -- The client has ended: what it has sent and comes late changes nothing.
+  Z = function(id)
+    local ended = unpack_client(redis.call('HGET', CLIENTS, id)) or
+                  { 0, 0, 0, 0, '' }
+    ended[WANTED], ended[VALID], ended[LAST_REQUEST] = 0, now, EXACT
+    write('HSET', CLIENTS, id, cmsgpack.pack(ended))
+    write('ZREM', WAITERS, id)
+    return 1
+  end,
   -- The number of failures.
   N = function(item, e) return is_parked(e) and 0 or e[FAILURES] end,
   -- Shut down; x: 1 to drain, 2 at once. Returns the number of those at once.
@@ -1007,7 +1023,7 @@ local transitions = {
   end,
 }
 local unchanged = { X = true, N = true, R = true, S = true, O = true, B = true,
-                    P = true, T = true }
+                    P = true, T = true, Z = true }
 local adds = { A = true, W = true, M = true, L = true, U = true }
 
 local sets_groups, gives_groups, operations = false, false, {}
@@ -1037,9 +1053,9 @@ local function share() return math.max(LEAST, left) end
 local function until_now(set)
   return redis.call('ZRANGEBYSCORE', set, '-inf', now, 'LIMIT', 0, share())
 end
-local due_items = state == 0 and until_now(WAITING) or {}
+local due_items = state == 0 and not looks_only and until_now(WAITING) or {}
 left = left - #due_items
-local dead = now >= grace and until_now(LEASES) or {}
+local dead = now >= grace and not looks_only and until_now(LEASES) or {}
 left = left - #dead
 
 -- Each type of key, and each command: those that read, those that cannot be
@@ -1152,7 +1168,7 @@ local function next_turn()
 end
 
 -- The same as claim(), in a queue with groups.
-local function claim_in_turn(n, name, receive)
+local function claim_in_turn(n, name, duration, receive)
   while n > 0 and looks > 0 do
     local at = next_turn()
     if not at then return end
@@ -1223,7 +1239,7 @@ local function claim_in_turn(n, name, receive)
         next_kinds[rank] = next_kind
         write('HSET', TURNS, 'p' .. rank, next_kind)
       end
-      write('ZADD', LEASES, now + lease, item)
+      write('ZADD', LEASES, now + duration, item)
       save(item, e)
       left = left - 1
     end
@@ -1236,11 +1252,11 @@ local function has_next()
   return redis.call('ZCARD', READY) > 0
 end
 
--- Hands out up to `n` items to the client of that name: passes each to
--- `receive`, which returns false to leave it.
-local function claim(n, name, receive)
+-- Hands out up to `n` items to the client of that name, whose leases have that
+-- duration: passes each to `receive`, which returns false to leave it.
+local function claim(n, name, duration, receive)
   if n <= 0 then return end
-  if grouped then return claim_in_turn(n, name, receive) end
+  if grouped then return claim_in_turn(n, name, duration, receive) end
   local popped = redis.call('ZRANGE', READY, 0, n - 1)
   for _, it in ipairs(popped) do
     local item = string.sub(it, 9)
@@ -1254,7 +1270,7 @@ local function claim(n, name, receive)
       end
       write('ZREM', READY, it)
       e[STATE], e[TOKEN], e[BEGAN], e[HOLDER] = PROCESSING, token, now, name
-      write('ZADD', LEASES, now + lease, item)
+      write('ZADD', LEASES, now + duration, item)
       save(item, e)
       left = left - 1
     end
@@ -1264,10 +1280,10 @@ end
 -- First to this client. Pushes that it has not received yet serve workers, too.
 -- A client that is not known (any more) has received all that it was sent.
 local had = mine or { 0, received, 0, 0, '' }
-mine = { wants, had[PUSHED], 0, request, '', ARGV[12], ARGV[13], now }
+mine = { wants, had[PUSHED], 0, request, '', ARGV[12], ARGV[13], now, lease }
 if wants > 0 then wants = math.max(0, wants - (mine[PUSHED] - received)) end
 local handed_out, bytes = {}, 0
-claim(math.min(take + wants, share()), ARGV[12], function(item, ...)
+claim(math.min(take + wants, share()), ARGV[12], lease, function(item, ...)
   if bytes > MOST_BYTES then return false end
   bytes = bytes + #item
   for _, value in ipairs({ item, ... }) do
@@ -1297,7 +1313,8 @@ while pushes > 0 and looks > 0 and has_next() do
   local listens, heard = entry and now < entry[VALID], false
   if listens then
     local name = type(entry[NAME]) == 'string' and entry[NAME] or ''
-    claim(1, name, function(item, token, priority, waited, failures)
+    local duration = number(entry[LEASE], lease, 0, math.huge)
+    claim(1, name, duration, function(item, token, priority, waited, failures)
       local n = redis.pcall('SPUBLISH', META .. ':' .. other, string.format(
           '%.0f %.0f %.0f %.0f %.0f ', token, priority, waited, failures, now) ..
           item)
@@ -1350,7 +1367,7 @@ if (ready > 0 and redis.call('ZCARD', WAITERS) > 0 and
     (state ~= 0 and waiting > 0) then
   next_event = now
 end
-next_event = next_event < math.huge and next_event - now or -1
+next_event = next_event < math.huge and not looks_only and next_event - now or -1
 
 if changed and state ~= 0 and ready == 0 and processing == 0 then
   redis.call('SPUBLISH', META, 'drained')
@@ -1384,7 +1401,8 @@ const char kSnapshotScript[] = R"lua(
 --    2  time, or empty: the server's
 --    3  largest number of items that are queued, and that wait; inf: all
 --    4  one, for a snapshot of argument 6 only; otherwise all
---    5  1 to list the items with failures, the clients and the bounds, too
+--    5  1 to list the items with failures, the clients and the bounds, too; 2 to
+--       list the items with failures only
 --   From 6 on, if all: where to go on, as the last reply said; nothing at first.
 --
 -- Reply: { { time, state, numbers of all items that are queued, being processed,
@@ -1521,8 +1539,10 @@ local lists = { { READY, list_queued, max },
                 { LEASES, list_processing, math.huge },
                 { WAITING, list_waiting, shut_down and 0 or max } }
 local with_details = ARGV[5] == '1'
-if with_details then
-  lists[4], lists[5] = { FAILING, list_failures, max }, { PARKED, list_failures, max }
+if ARGV[5] == '2' then lists = {} end
+if ARGV[5] ~= '0' then
+  lists[#lists + 1] = { FAILING, list_failures, max }
+  lists[#lists + 1] = { PARKED, list_failures, max }
 end
 local go_on = {}
 if ARGV[4] == 'one' then

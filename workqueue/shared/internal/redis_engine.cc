@@ -448,7 +448,8 @@ absl::StatusOr<EngineReply> RedisEngine::Apply(const EngineRequest& request,
         words.push_back(absl::StrCat(request.waiting_workers));
         words.push_back(absl::StrCat(request.received));
         words.push_back(absl::StrCat(request.take));
-        words.push_back(ScheduleToText(request.retry_schedule));
+        words.push_back(
+            request.looks_only ? "-" : ScheduleToText(request.retry_schedule));
         words.push_back(request.client_name);
         words.push_back(absl::StrCat(WORKQUEUE_VERSION_MAJOR, ".",
                                      WORKQUEUE_VERSION_MINOR, ".",
@@ -483,7 +484,9 @@ absl::StatusOr<EngineSnapshot> RedisEngine::TakeSnapshot(
         words.push_back(request.max < kUnlimited ? absl::StrCat(request.max)
                                                  : "inf");
         words.emplace_back(request.item ? "one" : "all");
-        words.emplace_back(request.details ? "1" : "0");
+        words.emplace_back(request.failures_only ? "2"
+                           : request.details     ? "1"
+                                                 : "0");
         if (request.item) {
           words.push_back(*request.item);
         } else {
@@ -530,6 +533,9 @@ absl::StatusOr<EngineSettings> RedisEngine::CheckSettings(absl::Time deadline) {
             "a crash of the server loses what was acknowledged";
         status = expect("appendonly", "yes", lost);
         status.Update(expect("appendfsync", "always", lost));
+        // Then it does not sync in this time, whatever `appendfsync` is.
+        status.Update(expect("no-appendfsync-on-rewrite", "no",
+                             absl::StrCat(lost, " while it rewrites its log")));
         status.Update(expect("maxmemory-policy", "noeviction",
                              "the server may remove items"));
         if (!status.ok()) return status;

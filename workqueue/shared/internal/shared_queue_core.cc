@@ -499,6 +499,10 @@ void SharedQueueCore::SendTogether() {
   std::vector<Call*> calls;
   EngineRequest request;
   request.operations.swap(ended_);
+  for (const std::string& client : late_clients_) {
+    if (client == client_) continue;  // The number of this request ends it.
+    request.operations.push_back({EngineOperation::kEndClient, client});
+  }
   const size_t num_ended = request.operations.size();
   request.client = client_;
   request.client_name = options_.client_name;
@@ -506,6 +510,7 @@ void SharedQueueCore::SendTogether() {
   request.lease = ticks_.From(options_.lease);
   request.presence = ticks_.From(kPresence);
   request.retry_schedule = &retry_schedule_;
+  request.looks_only = options_.looks_only;
   absl::Time deadline = absl::InfiniteFuture();
   size_t bytes = 0;
   while (!calls_.empty()) {
@@ -564,11 +569,16 @@ void SharedQueueCore::SendTogether() {
     call->changed.Signal();
   }
   if (reply.ok()) {
+    late_clients_.clear();
     outage_.Over();
     ask_at_ = absl::InfinitePast();
     TakeIn(request, *std::move(reply), sent_at, notices);
   } else {
     KeepEnds(absl::MakeConstSpan(request.operations).subspan(0, num_ended));
+    if (absl::IsUnknown(error_) &&
+        (late_clients_.empty() || late_clients_.back() != request.client)) {
+      late_clients_.push_back(request.client);
+    }
     outage_.Lasts(error_, start);
     failed_at_ = MachineClock()->TimeNow();
     ask_at_ = clock()->TimeNow() + RetryAfter();
@@ -749,6 +759,12 @@ void SharedQueueCore::DropLostInHand() {
     Erase(*it);
   }
   in_hand_.erase(lost, in_hand_.end());
+}
+
+size_t SharedQueueCore::InHandAmong(size_t processing) {
+  DropLostInHand();
+  WaitersChanged();
+  return std::min(in_hand_.size(), processing);
 }
 
 std::vector<HeldItem*> SharedQueueCore::TakeInHand(size_t max) {
@@ -1087,7 +1103,7 @@ absl::StatusOr<ByteQueueCounts> SharedQueueCore::Count(absl::Duration timeout) {
     MutexLock lock(&mu_);
     Send(&call);
     counts = counts_;
-    counts.in_hand = in_hand_.size();
+    counts.in_hand = InHandAmong(counts.processing);
   }
   Submit();
   if (!call.status.ok()) return call.status;
@@ -1118,7 +1134,7 @@ void SharedQueueCore::AddHere(const SnapshotOptions<std::string>& options,
 }
 
 absl::StatusOr<EngineSnapshot> SharedQueueCore::TakeSnapshotWith(
-    const SnapshotOptions<std::string>& options) {
+    const ByteSnapshotOptions& options) {
   if (options.here_only) {
     EngineSnapshot snapshot;
     MutexLock lock(&mu_);
@@ -1129,6 +1145,7 @@ absl::StatusOr<EngineSnapshot> SharedQueueCore::TakeSnapshotWith(
   EngineSnapshotRequest request;
   request.max = options.max;
   request.details = options.details;
+  request.failures_only = options.failures_only;
   if (options.only != nullptr) request.item = *options.only;
   const absl::Time until = MachineClock()->TimeNow() + options.timeout;
   request.now = EngineTime();
@@ -1167,6 +1184,7 @@ absl::StatusOr<EngineSnapshot> SharedQueueCore::TakeSnapshotWith(
   size_t num_in_hand;
   {
     MutexLock lock(&mu_);
+    const size_t most_in_hand = InHandAmong(snapshot->num_processing);
     for (const HeldItem* held : in_hand_) {
       const auto found = std::lower_bound(
           processing.begin(), processing.end(), held->token,
@@ -1177,13 +1195,13 @@ absl::StatusOr<EngineSnapshot> SharedQueueCore::TakeSnapshotWith(
       found->time = kForever;  // to be erased
     }
     // Only a snapshot of all items tells which of these are there.
-    num_in_hand = request.item || request.max == 0
-                      ? std::min(in_hand_.size(), snapshot->num_processing)
-                      : in_hand.size();
+    num_in_hand =
+        request.item || request.max == 0 ? most_in_hand : in_hand.size();
     AddHere(options, &*snapshot);
     snapshot->settings_problem = settings_problem_;
     snapshot->data_lost_at = data_lost_at_;
   }
+  Submit();
   processing.erase(
       std::remove_if(processing.begin(), processing.end(),
                      [](const auto& it) { return it.time == kForever; }),

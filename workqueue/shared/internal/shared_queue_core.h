@@ -79,6 +79,7 @@ class SharedQueueCore final : public ByteQueue,
     absl::Duration lease;
     absl::Duration call_timeout;
     std::vector<absl::Duration> retry_schedule;
+    bool looks_only = false;
     LogSink* log_sink = nullptr;
     MetricsProvider* metrics_provider = nullptr;
     // Gives the queue groups.
@@ -140,7 +141,7 @@ class SharedQueueCore final : public ByteQueue,
   absl::StatusOr<ByteQueueCounts> Count(absl::Duration timeout) override;
   // In parts. An item that no worker has taken is queued in it.
   absl::StatusOr<EngineSnapshot> TakeSnapshotWith(
-      const SnapshotOptions<std::string>& options) override;
+      const ByteSnapshotOptions& options) override;
   absl::Status ShutDown() override;
   absl::StatusOr<bool> ShutDownWithDrain(absl::Duration timeout) override;
   absl::Status Reopen() override;
@@ -304,6 +305,9 @@ class SharedQueueCore final : public ByteQueue,
   void DropHeldBack(HeldItem* holder) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Forgets the items in hand that another process may have by now.
   void DropLostInHand() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // The number of items in hand, of `processing` that the engine has told
+  // before: a push may have come since then.
+  size_t InHandAmong(size_t processing) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Destroys `*held`.
   void Erase(HeldItem* held) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   std::vector<HeldItem*> TakeInHand(size_t max)
@@ -376,6 +380,8 @@ class SharedQueueCore final : public ByteQueue,
   const std::unique_ptr<Parker> company_came_;  // of the thread that sends
   absl::Duration round_trip_ ABSL_GUARDED_BY(mu_);  // of the last request
   uint64_t request_ ABSL_GUARDED_BY(mu_) = 0;  // the number of the latest one
+  // The clients whose last requests were given up, and may come late.
+  std::vector<std::string> late_clients_ ABSL_GUARDED_BY(mu_);
 
   // Whether the process listens, as which client, and what it has noticed.
   bool listening_ ABSL_GUARDED_BY(mu_) = false;

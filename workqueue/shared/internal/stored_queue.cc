@@ -239,6 +239,7 @@ auto StoredQueue::LoadClient(absl::string_view id) -> std::optional<Client> {
   client.turn = from.Number();
   client.name = from.Text();
   client.version = from.Text();
+  client.lease = from.Number();
   return client;
 }
 
@@ -252,6 +253,7 @@ void StoredQueue::SaveClient(absl::string_view id, const Client& client) {
                                 .Number(client.turn)
                                 .Text(client.name)
                                 .Text(client.version)
+                                .Number(client.lease)
                                 .bytes());
 }
 
@@ -533,6 +535,15 @@ int64_t StoredQueue::Do(const EngineOperation& operation) {
     meta_.limits = operation.text;
     return kTrue;
   }
+  if (operation.code == Operation::kEndClient) {
+    Client ended = LoadClient(operation.item).value_or(Client());
+    StopWaiting(&ended);
+    ended.wanted = 0;
+    ended.valid = meta_.now;
+    ended.last_request = kForever;
+    SaveClient(operation.item, ended);
+    return kTrue;
+  }
   if (operation.code == Operation::kReopen) {
     if (meta_.shut_down != 0) send_("", {EngineMessage::kChanged});
     meta_.shut_down = 0;
@@ -689,7 +700,7 @@ bool StoredQueue::MayHaveNext() {
 }
 
 template <typename F>
-void StoredQueue::HandOut(int64_t n, const std::string& holder, F receive) {
+void StoredQueue::HandOut(int64_t n, const Client& holder, F receive) {
   for (; n > 0; --n) {
     std::optional<std::string> next = Next();
     if (!next) return;
@@ -702,8 +713,8 @@ void StoredQueue::HandOut(int64_t n, const std::string& holder, F receive) {
     e->state = State::kProcessing;
     e->token = meta_.token;
     e->began = meta_.now;
-    e->expiry = After(request_->lease);
-    e->holder = holder;
+    e->expiry = After(holder.lease == 0 ? request_->lease : holder.lease);
+    e->holder = holder.name;
     if (meta_.has_groups != 0) e->in_process = e->retry;
   }
 }
@@ -733,7 +744,7 @@ void StoredQueue::Push() {
     StopWaiting(&client);
     bool listens = meta_.now < client.valid;
     if (listens) {
-      HandOut(1, client.name, [&](const HandedOut& item) {
+      HandOut(1, client, [&](const HandedOut& item) {
         listens = send_(*id, {EngineMessage::kPush, meta_.now, item});
         client.wanted -= listens ? 1 : 0;
         client.pushed += listens ? 1 : 0;
@@ -768,7 +779,11 @@ WantedEntries StoredQueue::WantedBy(const EngineRequest& request) {
   // The next lease to expire is the one after those that end.
   size_t ends = 0;
   for (const EngineOperation& operation : request.operations) {
-    if (!operation.item.empty()) wanted.keys.push_back(KeyOf(operation.item));
+    if (operation.code == EngineOperation::kEndClient) {
+      wanted.keys.push_back(ClientKey(operation.item));
+    } else if (!operation.item.empty()) {
+      wanted.keys.push_back(KeyOf(operation.item));
+    }
     if (!Adds(operation.code)) ++ends;
   }
   // Beside what this client takes, what it adds may be handed to others.
@@ -790,6 +805,7 @@ WantedEntries StoredQueue::WantedBy(const EngineSnapshotRequest& request) {
   }
   for (Set set : {kReady, kWaiting, kLeases, kFailing, kParked}) {
     if (request.max == 0) break;
+    if (request.failures_only && set != kFailing && set != kParked) continue;
     wanted.ranges.push_back(
         {std::string(1, set), request.max, "i", kItemInPlace});
   }
@@ -814,10 +830,12 @@ std::optional<EngineReply> StoredQueue::Apply(const EngineRequest& request,
   if (meta_.shutdowns < 0) meta_.shutdowns = meta_.now;
   if (meta_.born == 0) meta_.born = meta_.now + 1;
   // After a start nobody could renew a lease.
-  if (meta_.run != 0 && meta_.run != run && request.lease != kForever) {
-    meta_.grace = After(request.lease);
+  if (!request.looks_only) {
+    if (meta_.run != 0 && meta_.run != run && request.lease != kForever) {
+      meta_.grace = After(request.lease);
+    }
+    meta_.run = run;
   }
-  meta_.run = run;
   ForgetSilentClients();
   // After a loss of the data, the queue has groups again with the first add.
   for (const EngineOperation& operation : request.operations) {
@@ -825,7 +843,7 @@ std::optional<EngineReply> StoredQueue::Apply(const EngineRequest& request,
     if (GroupParts(operation.text).size() == 3) meta_.has_groups = 1;
   }
   EngineReply reply;
-  DoWhatIsDue(&reply);
+  if (!request.looks_only) DoWhatIsDue(&reply);
   for (const EngineOperation& operation : request.operations) {
     reply.results.push_back(full && Adds(operation.code) ? kMemoryFull
                                                          : Do(operation));
@@ -838,6 +856,7 @@ std::optional<EngineReply> StoredQueue::Apply(const EngineRequest& request,
   if (mine.last_request == 0) mine.pushed = received;
   mine.name = request.client_name;
   mine.version = Version();
+  mine.lease = request.lease;
   mine.seen = meta_.now;
   mine.valid = After(request.presence);
   mine.last_request = number;
@@ -845,7 +864,7 @@ std::optional<EngineReply> StoredQueue::Apply(const EngineRequest& request,
   if (wants > 0) {
     wants = std::max<int64_t>(0, wants - (mine.pushed - received));
   }
-  HandOut(wants + static_cast<int64_t>(request.take), mine.name,
+  HandOut(wants + static_cast<int64_t>(request.take), mine,
           [&reply](HandedOut item) {
             reply.items.push_back(std::move(item));
             return true;
@@ -866,7 +885,8 @@ std::optional<EngineReply> StoredQueue::Apply(const EngineRequest& request,
       std::min(due, first_of(kLeases, std::max(meta_.now, meta_.grace)));
   Tell(due);
   reply.now = meta_.now;
-  reply.next_event = next == kForever ? -1 : next - meta_.now;
+  reply.next_event =
+      next == kForever || request.looks_only ? -1 : next - meta_.now;
   reply.ready = SizeOf(kReady);
   reply.waiting = SizeOf(kWaiting);
   reply.processing = SizeOf(kLeases);
@@ -920,11 +940,13 @@ EngineSnapshot StoredQueue::TakeSnapshot(const EngineSnapshotRequest& request,
       add(place->item, Load(place->item));
     }
   };
-  list(kReady, request.max, &snapshot.queued, [](const Entry& e, Item* to) {
+  const bool others = !request.failures_only;
+  const size_t max = others ? request.max : 0;
+  list(kReady, max, &snapshot.queued, [](const Entry& e, Item* to) {
     to->number = e.priority;
     to->time = e.since;
   });
-  list(kLeases, request.max == 0 ? 0 : size_of(kLeases), &snapshot.processing,
+  list(kLeases, max == 0 ? 0 : size_of(kLeases), &snapshot.processing,
        [](const Entry& e, Item* to) {
          to->number = e.token;
          to->time = e.began;
@@ -932,16 +954,11 @@ EngineSnapshot StoredQueue::TakeSnapshot(const EngineSnapshotRequest& request,
          to->holder = e.holder;
          to->expiry = e.expiry;
        });
-  list(kWaiting, request.max, &snapshot.waiting, [](const Entry& e, Item* to) {
+  list(kWaiting, max, &snapshot.waiting, [](const Entry& e, Item* to) {
     to->number = e.due_priority;
     to->time = e.due;
   });
-  if (!request.details) return snapshot;
-  if (meta_.has_groups != 0 && request.item) {
-    snapshot.bounds = groups().BoundsThatHold(WhereIs(Load(*request.item)));
-  } else if (meta_.has_groups != 0 && request.max > 0) {
-    snapshot.bounds = groups().Bounds();
-  }
+  if (!request.details && others) return snapshot;
   for (Set set : {kFailing, kParked}) {
     list(set, request.max,
          set == kFailing ? &snapshot.failing : &snapshot.parked,
@@ -950,6 +967,12 @@ EngineSnapshot StoredQueue::TakeSnapshot(const EngineSnapshotRequest& request,
            to->first_failed = e.first_failed;
            to->last_failed = e.last_failed;
          });
+  }
+  if (!others) return snapshot;
+  if (meta_.has_groups != 0 && request.item) {
+    snapshot.bounds = groups().BoundsThatHold(WhereIs(Load(*request.item)));
+  } else if (meta_.has_groups != 0 && request.max > 0) {
+    snapshot.bounds = groups().Bounds();
   }
   std::string after;
   while (const auto entry = store_.First("c", after)) {

@@ -139,6 +139,7 @@ class StoredQueue {
     int64_t turn = 0;  // among the clients with workers that wait, or 0
     std::string name;
     std::string version;  // of its library
+    int64_t lease = 0;    // of what it gets; 0 if not known
   };
 
   // The numbers of the queue, and other things that it has once.
@@ -232,10 +233,9 @@ class StoredQueue {
   // The item to hand out next, and whether there may be one.
   std::optional<std::string> Next();
   bool MayHaveNext();
-  // Hands out up to `n` items to the client of that name, while `receive`
-  // returns true.
+  // Hands out up to `n` items to the client, while `receive` returns true.
   template <typename F>
-  void HandOut(int64_t n, const std::string& holder, F receive);
+  void HandOut(int64_t n, const Client& holder, F receive);
   void Push();
   // The client whose turn it is to get an item.
   std::optional<std::string> FirstWaiter();
