@@ -385,7 +385,7 @@ void ControllerCore::LogFailure(absl::FunctionRef<std::string()> item,
     failure_limit_.LeaveOut();
     return;
   }
-  // The clock, the item and the sink are the user's and may throw.
+  // The item and the sink are the user's and may throw.
   TryCall([&] {
     const std::optional<int64_t> left_out =
         failure_limit_.Admit(clock()->TimeNow());
