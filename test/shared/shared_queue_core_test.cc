@@ -404,6 +404,14 @@ TEST_F(SharedQueueCoreTest, AProcessThatConnectsAgainEndsWhatItHasGivenUp) {
   engine_->SetRefuses(absl::OkStatus());
   EXPECT_EQ(ended(), "second;third;");
   EXPECT_EQ(ended(), "");
+  engine_->SetRefuses(absl::UnknownError("no answer"));
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_FALSE(core_->Apply({{EngineOperation::kAdd, "x"}}).ok());
+    engine_->listener()->OnListening(absl::StrCat("later ", i));
+  }
+  engine_->SetRefuses(absl::OkStatus());
+  const std::string last = ended();
+  EXPECT_EQ(std::count(last.begin(), last.end(), ';'), 25) << last;
 }
 
 // A later request of the same client does so by its number.

@@ -59,6 +59,10 @@ constexpr absl::Duration kLongestWait = absl::Microseconds(500);
 // wakes the next. A worker that is quick takes several in this time.
 constexpr size_t kMaxWoken = 2;
 
+// A request ends so many clients at most. What was given up before these has
+// been on its way for long.
+constexpr size_t kMostLateClients = 25;
+
 // Reports the results of `request`.
 void ReportResults(const EngineRequest& request, const EngineReply& reply,
                    SharedQueueMetrics* metrics) {
@@ -578,6 +582,9 @@ void SharedQueueCore::SendTogether() {
     if (absl::IsUnknown(error_) &&
         (late_clients_.empty() || late_clients_.back() != request.client)) {
       late_clients_.push_back(request.client);
+      if (late_clients_.size() > kMostLateClients) {
+        late_clients_.erase(late_clients_.begin());
+      }
     }
     outage_.Lasts(error_, start);
     failed_at_ = MachineClock()->TimeNow();
