@@ -273,7 +273,7 @@ TEST_P(KeptAddsTest, ManyBadItemsLetTheOthersHaveTheirTurn) {
   std::vector<std::string> items;
   for (int i = 0; i < 2500; ++i) {
     items.push_back(absl::StrCat("bad", i));
-    refused[items.back()] = absl::ResourceExhaustedError("full");
+    refused[items.back()] = absl::InternalError("thrown");
   }
   items.push_back("good");
   EXPECT_TRUE(context_->queue.AddAll(items));
@@ -290,6 +290,23 @@ TEST_P(KeptAddsTest, ManyBadItemsLetTheOthersHaveTheirTurn) {
   AwaitNoneKept();
   EXPECT_EQ(Reconciled().size(), 2500);
   EXPECT_EQ(queue_->calls, calls + 3) << "all that is well goes together";
+}
+
+// Each call is a round trip.
+TEST_P(KeptAddsTest, AFullServerIsNotAskedForEachItem) {
+  Start();
+  std::vector<std::string> items;
+  for (int i = 0; i < 3000; ++i) items.push_back(absl::StrCat(i));
+  EXPECT_TRUE(context_->queue.AddAll(items));
+  queue_->Fail(absl::ResourceExhaustedError("full"));
+  for (int i = 0; i < 3; ++i) {
+    const int calls = queue_->calls;
+    Retry();
+    EXPECT_LE(queue_->calls, calls + 20);
+  }
+  queue_->Fail(absl::OkStatus());
+  AwaitNoneKept();
+  EXPECT_EQ(Reconciled().size(), 3000);
 }
 
 // After one bad item, too, what needs the server does not wait for it.

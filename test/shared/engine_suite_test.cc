@@ -545,6 +545,15 @@ TEST_P(EngineSuite, ALateRequestOfAnEndedClientChangesNothing) {
   // Nothing is pushed to it either.
   Do({Operation::kAdd, "y"});
   EXPECT_EQ(StateOf("y"), "queued 0");
+  // One that the engine has never heard of is no client.
+  EngineSnapshotRequest request;
+  request.now = now_;
+  request.details = true;
+  const auto snapshot = client_.engine().TakeSnapshot(request, Soon());
+  ASSERT_TRUE(snapshot.ok()) << snapshot.status();
+  for (const EngineSnapshot::Client& client : snapshot->clients) {
+    EXPECT_GT(client.seen, 0);
+  }
 }
 
 TEST_P(EngineSuite, ASnapshotMayHaveTheFailuresOnly) {

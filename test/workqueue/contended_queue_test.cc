@@ -357,6 +357,7 @@ TEST_F(ContendedQueueMetricsTest, ThatThrowLoseNoItem) {
   clock_.Step(absl::Seconds(1));
   EXPECT_EQ(metrics_.values(MetricKind::kOldestQueued).back(), 1);
   EXPECT_EQ(queue_.Get(), 1);
+  EXPECT_EQ(metrics_.count(MetricKind::kDepth), 0);
   EXPECT_EQ(log_.messages(),
             std::vector<std::string>{"E queue test: the addition of 1 cannot "
                                      "be reported: INTERNAL: thrown"});

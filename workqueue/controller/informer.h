@@ -118,8 +118,8 @@ struct InformerHandler {
 
   // Called with OK when a watch has begun, and with the error when a list or a
   // watch has ended with one. While another function of this handler must be
-  // called again, called with its exception in the place of OK, and once more
-  // after `on_synced`.
+  // called again, called with its exception in the place of OK; also after
+  // `on_synced`, which a handler may take for OK.
   std::function<void(const absl::Status& status)> on_health;
 };
 

@@ -69,8 +69,8 @@ struct InformerSourceOptions {
 //
 // `SourceContext::queue` keeps the items that the queue does not take now. An
 // item that the queue calls wrong, for example because it is too long for the
-// engine, is lost, and the source is not healthy until the informer's next
-// watch begins.
+// engine, is lost, and the source is not healthy until the informer tells
+// again that it is.
 //
 // `items` and the predicate are called as a handler of the informer is; see
 // `InformerHandler`. If one of them throws, the event is told again each

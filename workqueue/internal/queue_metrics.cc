@@ -145,11 +145,15 @@ void QueueMetrics::DecDepth(int priority) {
 
 void QueueMetrics::OnAdd(const ItemTimes& times, int priority, bool certain) {
   InsertTime(times);
+  bool in_depth = false;
   absl::Cleanup undo = [&] {
-    if (!certain) EraseTime(times);
+    if (certain) return;
+    EraseTime(times);
+    if (in_depth) TryCall([&] { DecDepth(priority); });
   };
-  if (adds_ != nullptr) adds_->Inc();
   IncDepth(priority);
+  in_depth = true;
+  if (adds_ != nullptr) adds_->Inc();
   std::move(undo).Cancel();
 }
 

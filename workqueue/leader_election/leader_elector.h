@@ -196,9 +196,10 @@ struct LeaderElectorOptions {
 // says that another process has the lease. So two processes do not lead at the
 // same time, provided that
 //
-//   * the server keeps what it has acknowledged: it writes its log before it
-//     answers (`appendonly yes`, `appendfsync always`), evicts nothing, and no
-//     failover to a replica loses the lease;
+//   * the server keeps what it has acknowledged: it always writes its log
+//     before it answers (`appendonly yes`, `appendfsync always`,
+//     `no-appendfsync-on-rewrite no`), evicts nothing, and no failover to a
+//     replica loses the lease;
 //   * the server's clock does not jump forward, and does not run faster than a
 //     leader's by more than the ratio of `lease_duration` to `renew_deadline`.
 //     It may go back: then the lease lasts longer, at most by the time that had

@@ -435,12 +435,12 @@ absl::Status SharedQueue<T>::AddItems(const AddOptions& options,
       queue_.ticks().From(options.after.value_or(absl::ZeroDuration()));
   std::vector<Operation> adds;
   adds.reserve(items.size());
-  std::vector<Reservation> retries;
+  Reservation retry;
   for (const T& item : items) {
     if (options.rate_limited) {
-      retries.push_back(parts_->NextRetry());
+      retry = parts_->NextRetry();
       const RetryDelays delays =
-          ChooseDelays(retries.back(), options.after, options.retry_after);
+          ChooseDelays(retry, options.after, options.retry_after);
       adds.push_back(MakeOperation(Operation::kAddRateLimited, item,
                                    delays.least, options.priority,
                                    delays.other));
@@ -455,10 +455,11 @@ absl::Status SharedQueue<T>::AddItems(const AddOptions& options,
     adds.back().text = groups_.TextOf(item, options.retry);
   }
   status = ApplyAdds(std::move(adds));
-  if (!status.ok() && !absl::IsUnknown(status)) {
-    for (auto it = retries.rbegin(); it != retries.rend(); ++it) it->Cancel();
-  }
   const T* const only = items.size() == 1 ? &items.front() : nullptr;
+  // Some of several items may have been added.
+  if (only != nullptr && !status.ok() && !absl::IsUnknown(status)) {
+    retry.Cancel();
+  }
   return Logged(std::move(status), only, "an addition");
 }
 
@@ -650,21 +651,14 @@ absl::StatusOr<typename SharedFailures<T>::Outcome> SharedQueue<T>::Fail(
   absl::Status status = internal::CheckFailureLedgerOptions(limits);
   if (!status.ok()) return status;
   Reservation& retry = leased->retry();
-  const bool is_first = !retry.ok();
-  if (is_first) retry = parts_->NextRetry();
+  if (!retry.ok()) retry = parts_->NextRetry();
   const RetryDelays delays = ChooseDelays(retry, std::nullopt, retry_after);
   const internal::HeldItem* const held = leased->held();
   const absl::StatusOr<std::vector<int64_t>> results = queue_.Apply(
       {{Operation::kFail, held->item, held->token, delays.least, delays.other,
         absl::StrCat(held->priority, TextOf(limits),
                      internal::Printable(internal::StatusText(error)))}});
-  if (!results.ok()) {
-    if (is_first && !absl::IsUnknown(results.status())) {
-      retry.Cancel();
-      retry = Reservation();
-    }
-    return Logged(results.status(), &**lease, "a failure");
-  }
+  if (!results.ok()) return Logged(results.status(), &**lease, "a failure");
   const int64_t result = results->front();
   // Nothing is tried again if the lease was lost or the item is parked.
   if (result == internal::kFalse || result % 2 == 1) retry.Cancel();

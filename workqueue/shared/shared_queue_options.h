@@ -67,9 +67,9 @@ struct SharedQueueOptionsBase {
   // takes a process for dead whose threads do not run for that long: while its
   // machine swaps, or is suspended.
   //
-  // A process whose lease differs from that of others has its own one for what
-  // it gets. If the retry schedules differ, an item whose lease expires has the
-  // delay of the process that makes the next request.
+  // What a process gets has the lease of that process. If the retry schedules
+  // differ, an item whose lease expires has the delay of the process that makes
+  // the next request.
   //
   // At least 10 ms. With an infinite lease, what a process holds that has died
   // is never handed out again, nor what was on its way to a process when a
@@ -107,8 +107,9 @@ struct SharedQueueOptionsBase {
 
   // The retries of this process together are limited to so many a second, after
   // so many at once. Neither may be negative. By default there is no limit, as
-  // in a `PriorityQueue`; client-go's default limiter has 10 and 100. A call
-  // that has changed nothing is no retry.
+  // in a `PriorityQueue`; client-go's default limiter has 10 and 100. A failure
+  // is one retry, however often `Fail()` is tried. An add of one item that has
+  // changed nothing gives its retry back, if that would have had to wait.
   double retries_per_second = std::numeric_limits<double>::infinity();
   int64_t retry_burst = 100;
 

@@ -147,7 +147,8 @@ struct TracingQueueOptions {
 //
 // The queue has priorities (`AsPriorityQueue()` is not null) if the queue below
 // has them, and shared failures if that one has them: their `Fail()`,
-// `Requeue()` and `Unpark()` are told as the adds that they make. Each function
+// `Requeue()` and `Unpark()` are told as the adds that they make. (A
+// `Requeue()` that succeeds is one even if the lease was lost.) Each function
 // does what the function of the queue below does. In addition, it calls the
 // tracers, without a lock, and takes a lock of its own for a short time. An
 // add, a `Get()` and an attempt copy the item. `AcquireAsync()` also allocates

@@ -154,6 +154,8 @@ class KeptAdds final : public ForwardingRateLimitingQueue<T>,
   // The most items that one call adds, and the most calls of one retry that
   // fail. The next retry begins with the items that this one has not tried.
   static constexpr size_t kBatch = 1000;
+  // The most if the engine is full: it will refuse the others, too.
+  static constexpr size_t kMostWhenFull = 20;
 
   // Whether an error may be over when the same add is tried again. A right that
   // is missing may be given, and a server be set up anew.
@@ -244,8 +246,9 @@ class KeptAdds final : public ForwardingRateLimitingQueue<T>,
     absl::Status error;
     size_t most = kBatch;
     size_t failed = 0;
-    for (size_t left = list_.size();
-         left > 0 && failed < kBatch && !IsAway(error);) {
+    for (size_t left = list_.size(); left > 0 && !IsAway(error);) {
+      if (failed >= (absl::IsResourceExhausted(error) ? kMostWhenFull : kBatch))
+        break;
       Entries entries;
       const absl::Status taken = CatchAsStatus(
           [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { entries = Take(most); });

@@ -37,7 +37,7 @@ local META, ITEMS, READY, WAITING, LEASES, CLIENTS, WAITERS, FAILING, PARKED,
 --   10  number of items that the client takes if there are any, beside 8
 --   11  the retry schedule: "delay times " of each run of equal delays, where
 --       the last delay counts for all further failures. Or "-": the client only
---       looks, and leaves what is due to others
+--       looks, and leaves items that are due to others
 --   12  name of the client, for those who look
 --   13  version of the client's library
 --   14  1 if a copy of this request, or an earlier request, may come late

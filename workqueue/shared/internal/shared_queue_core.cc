@@ -768,7 +768,7 @@ void SharedQueueCore::DropLostInHand() {
   in_hand_.erase(lost, in_hand_.end());
 }
 
-size_t SharedQueueCore::InHandAmong(size_t processing) {
+size_t SharedQueueCore::CountInHand(size_t processing) {
   DropLostInHand();
   WaitersChanged();
   return std::min(in_hand_.size(), processing);
@@ -1110,7 +1110,7 @@ absl::StatusOr<ByteQueueCounts> SharedQueueCore::Count(absl::Duration timeout) {
     MutexLock lock(&mu_);
     Send(&call);
     counts = counts_;
-    counts.in_hand = InHandAmong(counts.processing);
+    counts.in_hand = CountInHand(counts.processing);
   }
   Submit();
   if (!call.status.ok()) return call.status;
@@ -1191,7 +1191,7 @@ absl::StatusOr<EngineSnapshot> SharedQueueCore::TakeSnapshotWith(
   size_t num_in_hand;
   {
     MutexLock lock(&mu_);
-    const size_t most_in_hand = InHandAmong(snapshot->num_processing);
+    const size_t most_in_hand = CountInHand(snapshot->num_processing);
     for (const HeldItem* held : in_hand_) {
       const auto found = std::lower_bound(
           processing.begin(), processing.end(), held->token,

@@ -305,9 +305,9 @@ class SharedQueueCore final : public ByteQueue,
   void DropHeldBack(HeldItem* holder) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Forgets the items in hand that another process may have by now.
   void DropLostInHand() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // The number of items in hand, of `processing` that the engine has told
-  // before: a push may have come since then.
-  size_t InHandAmong(size_t processing) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Forgets these, and returns the number of the others, but at most
+  // `processing`: a push may have come since the engine told this number.
+  size_t CountInHand(size_t processing) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Destroys `*held`.
   void Erase(HeldItem* held) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   std::vector<HeldItem*> TakeInHand(size_t max)

@@ -27,22 +27,9 @@ namespace {
 // A client that has been silent for so many times its presence is forgotten.
 constexpr int64_t kPresences = 10;
 
-bool Adds(EngineOperation::Code code) {
-  return code == EngineOperation::kAdd || code == EngineOperation::kAddAfter ||
-         code == EngineOperation::kReschedule ||
-         code == EngineOperation::kAddRateLimited ||
-         code == EngineOperation::kUnpark;
-}
-
 int64_t ToNumber(absl::string_view text) {
   int64_t number = 0;
   return absl::SimpleAtoi(text, &number) ? number : kForever;
-}
-
-// Kind, weight and group, if an operation that adds tells them.
-std::vector<std::string> GroupParts(const std::string& text) {
-  if (text.empty()) return {};
-  return absl::StrSplit(text, absl::MaxSplits(' ', 2));
 }
 
 std::string ClientKey(absl::string_view id) {
@@ -60,6 +47,18 @@ std::string Version() {
 }
 
 }  // namespace
+
+bool Adds(EngineOperation::Code code) {
+  return code == EngineOperation::kAdd || code == EngineOperation::kAddAfter ||
+         code == EngineOperation::kReschedule ||
+         code == EngineOperation::kAddRateLimited ||
+         code == EngineOperation::kUnpark;
+}
+
+std::vector<std::string> GroupParts(const std::string& text) {
+  if (text.empty()) return {};
+  return absl::StrSplit(text, absl::MaxSplits(' ', 2));
+}
 
 void EngineMessage::Deliver(EngineListener* listener) const {
   switch (kind) {
@@ -978,6 +977,7 @@ EngineSnapshot StoredQueue::TakeSnapshot(const EngineSnapshotRequest& request,
   while (const auto entry = store_.First("c", after)) {
     after = entry->key;
     const Client client = LoadClient(after.substr(1)).value_or(Client());
+    if (client.seen == 0) continue;  // None of its requests has come.
     snapshot.clients.push_back({client.name, client.version,
                                 static_cast<size_t>(client.wanted), 0,
                                 client.seen});

@@ -34,6 +34,13 @@ struct EngineMessage {
   HandedOut item = {};
 };
 
+// Whether an operation adds its item.
+bool Adds(EngineOperation::Code code);
+
+// Returns the kind, the weight and the group that an operation tells which
+// adds, or nothing.
+std::vector<std::string> GroupParts(const std::string& text);
+
 // StoredQueue
 //
 // A shared queue, or a partition of one, in an `OrderedStore`: the transitions

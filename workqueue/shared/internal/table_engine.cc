@@ -49,15 +49,10 @@ constexpr int64_t kMostDue = 250;
 // The bytes of an operation that come together into a key: those of the item,
 // and of the group that an operation tells which adds.
 size_t KeyBytes(const EngineOperation& operation) {
-  size_t size = operation.item.size();
-  for (EngineOperation::Code code :
-       {EngineOperation::kAdd, EngineOperation::kAddAfter,
-        EngineOperation::kReschedule, EngineOperation::kAddRateLimited}) {
-    if (operation.code != code || operation.text.empty()) continue;
-    const size_t weight = operation.text.find(' ') + 1;
-    size += operation.text.size() - operation.text.find(' ', weight) - 1;
-  }
-  return size;
+  const std::vector<std::string> parts = Adds(operation.code)
+                                             ? GroupParts(operation.text)
+                                             : std::vector<std::string>();
+  return operation.item.size() + (parts.size() == 3 ? parts[2].size() : 0);
 }
 
 absl::Time MachineTime() { return Clock::GetRealClock()->TimeNow(); }
