@@ -27,6 +27,7 @@
 #include "test/workqueue/recording_log.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/fake_clock.h"
+#include "workqueue/clock/parker.h"
 #include "workqueue/log_sink.h"
 #include "workqueue/testing/thread.h"
 #include "workqueue/timer/waiting_set_options.h"
@@ -684,6 +685,38 @@ TEST_P(SchedulerDrainTest, AShutDownEndsADrain) {
   clock_.Step(6 * kSecond);
   drainer.join();
   EXPECT_EQ(Noted(), Notes());
+}
+
+// What is due when a drain begins runs, whatever the clock shows later. It is
+// due for a later drain, too.
+TEST_P(SchedulerTest, ADrainRunsWhatWasDueBeforeTheClockWentBack) {
+  for (const bool twice : {false, true}) {
+    const auto scheduler = New(1);
+    const std::unique_ptr<Parker> parker =
+        clock_.NewParker(Parker::Role::kCaller);
+    const auto wait = [&] { parker->ParkUntil(absl::InfiniteFuture()); };
+    ASSERT_TRUE(scheduler->ScheduleOnce(wait, absl::ZeroDuration()).ok());
+    ASSERT_TRUE(scheduler->ScheduleOnce(Note("due"), 5 * kSecond).ok());
+    clock_.Step(10 * kSecond);
+    const auto drain = [&] {
+      EXPECT_TRUE(scheduler->ShutDownWithDrainWithin(absl::Hours(1)));
+    };
+    Thread drainer(drain);
+    clock_.AwaitWaiters(2);  // The first task, and the drain.
+    clock_.SetTime(start_);
+    std::optional<Thread> second;
+    if (twice) {
+      second.emplace(drain);
+      clock_.AwaitWaiters(3);
+    }
+    parker->Unpark();
+    clock_.Step(absl::ZeroDuration());
+    EXPECT_EQ(Noted().size(), 1u) << twice;
+    clock_.Step(absl::Hours(2));
+    drainer.join();
+    if (twice) second->join();
+    clock_.SetTime(start_);
+  }
 }
 
 TEST_P(SchedulerTest, ADrainRunsWhatIsDueBetweenTwoTicks) {

@@ -21,6 +21,7 @@
 #include "absl/time/time.h"
 #include "workqueue/base/error_log.h"
 #include "workqueue/base/exceptions.h"
+#include "workqueue/base/finite_time.h"
 #include "workqueue/base/handle.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/base/slab.h"
@@ -87,8 +88,8 @@ struct DelayQueueOptions {
 // time. With a timing wheel, a value comes up to one tick late, and values of
 // the same tick come in any order. If the clock goes back, a value still waits
 // until the clock reaches its time. A value that was due already may also be
-// taken before the clock reaches that time again. A delay of more than 146
-// years may never end.
+// taken before the clock reaches that time again. One that was due at
+// `ShutDown()` is still due. A delay of more than 146 years may never end.
 //
 // `T` must be movable. `Push()`, `Cancel()`, `Reset()` and taking a value take
 // O(log n) for n values, or constant time with a timing wheel, and allocate
@@ -396,7 +397,7 @@ class DelayQueue : private internal::DelayQueueBase {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     const absl::Time now = clock_->TimeNow();
     while (values->size() < (std::min)(max, values->capacity())) {
-      const internal::SlabId due = waiting_.Due(now);
+      const internal::SlabId due = Due(now);
       if (due == internal::kNoSlabId) return false;
       values->push_back(std::move(nodes_.At(due)->value));
       Remove(nodes_.At(due), removed);
@@ -551,6 +552,7 @@ void DelayQueue<T>::ShutDown() {
   Removed removed(this);
   MutexLock lock(&mu_);
   if (shutting_down_.exchange(true)) return;
+  shut_down_at_ = internal::FiniteTime(now);
   waiters_.WakeAll();
   nodes_.ForEach([&, this](Node* node) ABSL_NO_THREAD_SAFETY_ANALYSIS {
     if (node->next_removed != nullptr) return;

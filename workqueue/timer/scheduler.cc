@@ -258,9 +258,10 @@ bool Scheduler::StopScheduling(bool drop_due) {
   bool called_by_task = false;
   MutexLock lock(&mu_);
   // With the lock held: a task that one drain keeps is due for a later drain.
-  const absl::Time now = clock_->TimeNow();
+  const absl::Time now = std::max(clock_->TimeNow(), stopped_at_);
   withdrawn.reserve(tasks_.size());
   shutting_down_ = true;
+  stopped_at_ = now;
   tasks_.ForEach([&, this](Task* task) ABSL_NO_THREAD_SAFETY_ANALYSIS {
     task->period = absl::ZeroDuration();
     if (task->in_use()) {
@@ -327,7 +328,7 @@ bool Scheduler::NextTask(Worker& worker, bool begin, absl::Time* wake_at) {
   const absl::Time now = clock_->TimeNow();
   waiters_.EndWait(&worker.waiter);
   if (ended != nullptr) EndRun(ended, now);
-  worker.task = begin ? BeginRun(now) : nullptr;
+  worker.task = begin ? BeginRun(std::max(now, stopped_at_)) : nullptr;
   worker.began_at = now;
   if (!begin) return true;
   if (worker.task == nullptr && shutting_down_) return false;

@@ -136,8 +136,8 @@ struct SchedulerSnapshot {
 // previous run begins when that has ended. With a timing wheel, a run is up to
 // one tick late. If the clock goes back, a run still waits until the clock
 // reaches its time. A run that was due already may also begin before the clock
-// reaches that time again. A delay or period of more than 146 years may never
-// end.
+// reaches that time again; one that was due when a drain began does. A delay or
+// period of more than 146 years may never end.
 //
 // There is no timer thread: one of the idle workers sleeps until the first task
 // is due. So a long task delays other tasks only if all workers are busy. A
@@ -330,6 +330,9 @@ class Scheduler : private WaitingLoop::Client {
   internal::WaitingSet waiting_ ABSL_GUARDED_BY(mu_);
   internal::LeaderFollowers waiters_ ABSL_GUARDED_BY(mu_);
   bool shutting_down_ ABSL_GUARDED_BY(mu_) = false;
+  // The latest time at which the scheduler was shut down. What was due then is
+  // due, whatever the clock shows later.
+  absl::Time stopped_at_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();
   // Whether a task that was due was dropped at the shutdown.
   bool dropped_due_ ABSL_GUARDED_BY(mu_) = false;
   size_t failed_runs_ ABSL_GUARDED_BY(mu_) = 0;
