@@ -441,6 +441,25 @@ TEST_F(DelayQueueTest, WhatIsDueAtShutDownIsDueWhateverTheClockShowsLater) {
   EXPECT_EQ(queue_.Take(), std::nullopt);
 }
 
+TEST_F(DelayQueueTest, APushBeforeShutDownIsNotLost) {
+  ObservedClock clock(&clock_);
+  DelayQueueOptions options;
+  options.clock = &clock;
+  DelayQueue<int> queue(std::move(options));
+  bool read = false;
+  bool pushed = false;
+  clock.on_time_read = [&] {
+    if (std::exchange(read, true) || queue.ShuttingDown()) return;
+    clock_.Step(absl::Seconds(1));
+    pushed = static_cast<bool>(queue.Push(7, absl::ZeroDuration()));
+  };
+  queue.ShutDown();
+  if (pushed) {
+    EXPECT_EQ(queue.Take(), 7);
+  }
+  EXPECT_EQ(queue.Take(), std::nullopt);
+}
+
 TEST_F(DelayQueueTest, ShutDownEndsAllThatWait) {
   queue_.Push("a", absl::Seconds(1));
   Takers takers(&queue_, 3);

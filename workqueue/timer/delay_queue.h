@@ -196,9 +196,10 @@ class DelayQueue : private internal::DelayQueueBase {
   using DelayQueueBase::Len;
 
   // Drops all values that are not due yet, and makes `Push()` and `Reset()`
-  // refuse values. Values that are due can still be taken; after that, all
-  // calls that take values return immediately, including blocked calls. May be
-  // called from any thread and more than once.
+  // refuse values. With a timing wheel, that includes values whose delay has
+  // passed, but whose tick has not come. Values that are due can still be
+  // taken; after that, all calls that take values return immediately, including
+  // blocked calls. May be called from any thread and more than once.
   void ShutDown();
 
   // Returns whether the queue has been shut down.
@@ -548,10 +549,11 @@ bool DelayQueue<T>::Reset(Handle handle, absl::Duration delay) {
 
 template <typename T>
 void DelayQueue<T>::ShutDown() {
-  const absl::Time now = clock_->TimeNow();
   Removed removed(this);
   MutexLock lock(&mu_);
   if (shutting_down_.exchange(true)) return;
+  // With the lock held: what has been pushed with no delay is due.
+  const absl::Time now = clock_->TimeNow();
   shut_down_at_ = internal::FiniteTime(now);
   waiters_.WakeAll();
   nodes_.ForEach([&, this](Node* node) ABSL_NO_THREAD_SAFETY_ANALYSIS {
