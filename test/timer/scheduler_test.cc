@@ -503,6 +503,29 @@ TEST_P(SchedulerTest, TheDestructorOfAFunctionDoesNotWaitForItself) {
   EXPECT_EQ(calls, 1);
 }
 
+// A shutdown destroys two tasks, one after the other, and each cancels the
+// other one.
+TEST_P(SchedulerTest, CancelAndWaitDestroysWhatItsThreadWouldDestroyLater) {
+  const auto scheduler = New(1);
+  TaskId ids[2];
+  int destroyed[2] = {};
+  for (const int i : {0, 1}) {
+    std::shared_ptr<void> guard(nullptr, [&, i](void*) {
+      ++destroyed[i];
+      EXPECT_FALSE(scheduler->CancelAndWait(ids[1 - i]));
+      EXPECT_EQ(destroyed[1 - i], 1);
+    });
+    const auto id =
+        scheduler->ScheduleOnce([held = std::move(guard)] {}, kSecond);
+    ASSERT_TRUE(id.ok());
+    ids[i] = *id;
+  }
+  scheduler->ShutDown();
+  EXPECT_EQ(destroyed[0], 1);
+  EXPECT_EQ(destroyed[1], 1);
+  EXPECT_EQ(scheduler->Len(), 0u);
+}
+
 TEST_P(SchedulerTest, CancelAndWaitByTheTaskItselfDoesNotWait) {
   const auto scheduler = New(1);
   TaskId id;

@@ -194,16 +194,16 @@ class Scheduler : private WaitingLoop::Client {
 
   // Cancels the task that `id` names: no further run of it begins. If a run is
   // in progress, it continues, and the task is destroyed when it has ended;
-  // otherwise this call destroys the task, unless another thread does so
-  // already. A task may cancel itself.
+  // otherwise this call destroys the task, unless another call does so already.
+  // A task may cancel itself.
   //
   // Returns true if the task would have run again.
   bool Cancel(TaskId id);
 
-  // Like `Cancel()`. If a run of the task is in progress, or another thread
+  // Like `Cancel()`. If a run of the task is in progress, or another call
   // destroys the task, also blocks until the run has ended and the task is
-  // destroyed, unless the task makes this call. Afterwards the caller can
-  // destroy what the task uses.
+  // destroyed, unless the task or the destructor of its function makes this
+  // call. Afterwards the caller can destroy what the task uses.
   bool CancelAndWait(TaskId id);
 
   // Returns the number of tasks, including running ones. The number may have
@@ -258,6 +258,7 @@ class Scheduler : private WaitingLoop::Client {
     // to the next run is counted.
     absl::Time due_at;
     bool fixed_rate = false;
+    bool withdrawn = false;  // not in waiting_: `user` destroys it
   };
 
   using TaskTable = internal::SlotMap<Task, TaskIdTag>;
