@@ -227,10 +227,10 @@ class Scheduler : private WaitingLoop::Client {
   // from any thread and more than once.
   void ShutDown();
 
-  // Like `ShutDown()`, but each task that is due now still runs once. Blocks
-  // until all runs have ended and all tasks are destroyed, or until `timeout`
-  // has passed on the scheduler's clock. Returns true if all runs have ended
-  // and no due task was dropped.
+  // Like `ShutDown()`, but each task that is due and does not run now still
+  // runs once. Blocks until all runs have ended and all tasks are destroyed, or
+  // until `timeout` has passed on the scheduler's clock. Returns true if all
+  // runs have ended and no due task was dropped.
   //
   // If a task makes this call, or the thread of a loop that the program drives,
   // the call does not block and returns false.
