@@ -9,17 +9,17 @@ set(WORKQUEUE_LIBRARIES
   workqueue tracing redis shared shared_testing sqlite postgres
   leader_election prometheus opentelemetry inspect testing)
 set(WORKQUEUE_NAMES_workqueue
-  absl_clock_adapter acquire_async add_with_options async_queue async_reconcile
-  async_timers await_callback bucket_rate_limiter clock controller
-  controller_metrics coroutine_reconcile default_rate_limiters delay_queue
-  delaying_queue executor failed_item failure_ledger fair_ordering fake_clock
+  absl_clock_adapter alarm async_queue async_reconcile async_timers
+  await_callback bucket_rate_limiter clock controller controller_metrics
+  controller_options coroutine_reconcile default_rate_limiters delay_queue
+  delaying_queue executor failure_ledger failures fair_ordering fake_clock
   informer informer_source interfaces item_exponential_failure_rate_limiter
   item_fast_slow_rate_limiter jitter lease lease_batch lister_watcher log_sink
-  make_completion max_of_rate_limiter metrics object_store ordering
-  ordering_bound parallelize_until parker parking_lot priority_queue queue
-  queue_base queue_clock rate_limiter rate_limiting_queue reconcile retry_after
-  scheduler snapshot source spawn sync_wait task thread_pool timers timing_wheel
-  token_bucket unbounded_items version waiting_heap waiting_loop waiting_set
+  loop_executor max_of_rate_limiter metrics object_store ordering
+  parallelize_until parker priority_queue queue queue_base queue_clock
+  rate_limiter rate_limiting_queue reconcile retry_after scheduler simulation
+  snapshot source spawn std_sync sync sync_wait task thread_pool timers
+  timing_wheel token_bucket version waiting_heap waiting_loop waiting_set
   waiting_set_options with_jitter_rate_limiter with_max_wait_rate_limiter)
 set(WORKQUEUE_NAMES_tracing
   queue_tracer trace_context trace_scope tracing_queue)
@@ -37,4 +37,4 @@ set(WORKQUEUE_NAMES_inspect
   inspect_queue inspect_scheduler inspectable inspection inspection_json
   inspection_registry item_history)
 set(WORKQUEUE_NAMES_testing
-  fake_object_server manual_executor queue_test_suite)
+  fake_object_server manual_executor queue_test_suite thread)

@@ -97,6 +97,8 @@ class Model {
                                     return entry.comes_at > now_;
                                   }),
                    entries_.end());
+    // What is left is due, whatever the clock shows later.
+    for (Entry& entry : entries_) entry.comes_at = absl::InfinitePast();
   }
 
   bool ShuttingDown() const { return shut_down_; }

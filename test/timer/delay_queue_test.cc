@@ -429,6 +429,37 @@ TEST_F(DelayQueueTest, WhatIsDueAtShutDownCannotBePutOff) {
   EXPECT_EQ(queue_.Take(), "a");
 }
 
+TEST_F(DelayQueueTest, WhatIsDueAtShutDownIsDueWhateverTheClockShowsLater) {
+  queue_.Push("a", absl::Seconds(1));
+  queue_.Push("b", absl::Seconds(2));
+  queue_.Push("c", absl::Seconds(3));
+  clock_.Step(absl::Seconds(3));
+  queue_.ShutDown();
+  clock_.Step(-absl::Seconds(3));
+  EXPECT_EQ(queue_.Take(), "a");
+  EXPECT_EQ(*queue_.TakeUpTo(3), (Strings{"b", "c"}));
+  EXPECT_EQ(queue_.Take(), std::nullopt);
+}
+
+TEST_F(DelayQueueTest, APushBeforeShutDownIsNotLost) {
+  ObservedClock clock(&clock_);
+  DelayQueueOptions options;
+  options.clock = &clock;
+  DelayQueue<int> queue(std::move(options));
+  bool read = false;
+  bool pushed = false;
+  clock.on_time_read = [&] {
+    if (std::exchange(read, true) || queue.ShuttingDown()) return;
+    clock_.Step(absl::Seconds(1));
+    pushed = static_cast<bool>(queue.Push(7, absl::ZeroDuration()));
+  };
+  queue.ShutDown();
+  if (pushed) {
+    EXPECT_EQ(queue.Take(), 7);
+  }
+  EXPECT_EQ(queue.Take(), std::nullopt);
+}
+
 TEST_F(DelayQueueTest, ShutDownEndsAllThatWait) {
   queue_.Push("a", absl::Seconds(1));
   Takers takers(&queue_, 3);
@@ -723,6 +754,17 @@ TEST_F(WheelDelayQueueTest, ShutDownDropsWhatHasNotComeOutYet) {
   EXPECT_EQ(queue_.Take(), 1);
   EXPECT_EQ(queue_.Take(), std::nullopt);
   EXPECT_EQ(queue_.Len(), 0u);
+}
+
+TEST_F(WheelDelayQueueTest, WhatIsDueAtShutDownIsDueWhateverTheClockShows) {
+  queue_.Push(1, Tick());
+  queue_.Push(2, 2 * Tick());
+  clock_.Step(2 * Tick());
+  queue_.ShutDown();
+  clock_.Step(-2 * Tick());
+  EXPECT_EQ(queue_.Take(), 1);
+  EXPECT_EQ(queue_.Take(), 2);
+  EXPECT_EQ(queue_.Take(), std::nullopt);
 }
 
 }  // namespace

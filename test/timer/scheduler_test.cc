@@ -27,6 +27,7 @@
 #include "test/workqueue/recording_log.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/fake_clock.h"
+#include "workqueue/clock/parker.h"
 #include "workqueue/log_sink.h"
 #include "workqueue/testing/thread.h"
 #include "workqueue/timer/waiting_set_options.h"
@@ -502,6 +503,29 @@ TEST_P(SchedulerTest, TheDestructorOfAFunctionDoesNotWaitForItself) {
   EXPECT_EQ(calls, 1);
 }
 
+// A shutdown destroys two tasks, one after the other, and each cancels the
+// other one.
+TEST_P(SchedulerTest, CancelAndWaitDestroysWhatItsThreadWouldDestroyLater) {
+  const auto scheduler = New(1);
+  TaskId ids[2];
+  int destroyed[2] = {};
+  for (const int i : {0, 1}) {
+    std::shared_ptr<void> guard(nullptr, [&, i](void*) {
+      ++destroyed[i];
+      EXPECT_FALSE(scheduler->CancelAndWait(ids[1 - i]));
+      EXPECT_EQ(destroyed[1 - i], 1);
+    });
+    const auto id =
+        scheduler->ScheduleOnce([held = std::move(guard)] {}, kSecond);
+    ASSERT_TRUE(id.ok());
+    ids[i] = *id;
+  }
+  scheduler->ShutDown();
+  EXPECT_EQ(destroyed[0], 1);
+  EXPECT_EQ(destroyed[1], 1);
+  EXPECT_EQ(scheduler->Len(), 0u);
+}
+
 TEST_P(SchedulerTest, CancelAndWaitByTheTaskItselfDoesNotWait) {
   const auto scheduler = New(1);
   TaskId id;
@@ -684,6 +708,38 @@ TEST_P(SchedulerDrainTest, AShutDownEndsADrain) {
   clock_.Step(6 * kSecond);
   drainer.join();
   EXPECT_EQ(Noted(), Notes());
+}
+
+// What is due when a drain begins runs, whatever the clock shows later. It is
+// due for a later drain, too.
+TEST_P(SchedulerTest, ADrainRunsWhatWasDueBeforeTheClockWentBack) {
+  for (const bool twice : {false, true}) {
+    const auto scheduler = New(1);
+    const std::unique_ptr<Parker> parker =
+        clock_.NewParker(Parker::Role::kCaller);
+    const auto wait = [&] { parker->ParkUntil(absl::InfiniteFuture()); };
+    ASSERT_TRUE(scheduler->ScheduleOnce(wait, absl::ZeroDuration()).ok());
+    ASSERT_TRUE(scheduler->ScheduleOnce(Note("due"), 5 * kSecond).ok());
+    clock_.Step(10 * kSecond);
+    const auto drain = [&] {
+      EXPECT_TRUE(scheduler->ShutDownWithDrainWithin(absl::Hours(1)));
+    };
+    Thread drainer(drain);
+    clock_.AwaitWaiters(2);  // The first task, and the drain.
+    clock_.SetTime(start_);
+    std::optional<Thread> second;
+    if (twice) {
+      second.emplace(drain);
+      clock_.AwaitWaiters(3);
+    }
+    parker->Unpark();
+    clock_.Step(absl::ZeroDuration());
+    EXPECT_EQ(Noted().size(), 1u) << twice;
+    clock_.Step(absl::Hours(2));
+    drainer.join();
+    if (twice) second->join();
+    clock_.SetTime(start_);
+  }
 }
 
 TEST_P(SchedulerTest, ADrainRunsWhatIsDueBetweenTwoTicks) {

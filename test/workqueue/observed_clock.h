@@ -38,13 +38,19 @@ class ObservedClock final : public Clock {
   // the clock.
   std::function<void()> on_time_now = [] {};
 
+  // Called in each `TimeNow()` when it has read the time. Set this field while
+  // no other thread uses the clock.
+  std::function<void()> on_time_read = [] {};
+
   // Called at the beginning of `AwaitWithDeadline()`, with its mutex. Set this
   // field while no other thread uses the clock.
   std::function<void(absl::Mutex*)> on_await = [](absl::Mutex*) {};
 
   absl::Time TimeNow() override {
     on_time_now();
-    return clock_->TimeNow();
+    const absl::Time now = clock_->TimeNow();
+    on_time_read();
+    return now;
   }
   void Sleep(absl::Duration d) override { clock_->Sleep(d); }
   void SleepUntil(absl::Time wakeup_time) override {

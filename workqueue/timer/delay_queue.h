@@ -21,6 +21,7 @@
 #include "absl/time/time.h"
 #include "workqueue/base/error_log.h"
 #include "workqueue/base/exceptions.h"
+#include "workqueue/base/finite_time.h"
 #include "workqueue/base/handle.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/base/slab.h"
@@ -87,8 +88,8 @@ struct DelayQueueOptions {
 // time. With a timing wheel, a value comes up to one tick late, and values of
 // the same tick come in any order. If the clock goes back, a value still waits
 // until the clock reaches its time. A value that was due already may also be
-// taken before the clock reaches that time again. A delay of more than 146
-// years may never end.
+// taken before the clock reaches that time again. One that was due at
+// `ShutDown()` is still due. A delay of more than 146 years may never end.
 //
 // `T` must be movable. `Push()`, `Cancel()`, `Reset()` and taking a value take
 // O(log n) for n values, or constant time with a timing wheel, and allocate
@@ -195,9 +196,10 @@ class DelayQueue : private internal::DelayQueueBase {
   using DelayQueueBase::Len;
 
   // Drops all values that are not due yet, and makes `Push()` and `Reset()`
-  // refuse values. Values that are due can still be taken; after that, all
-  // calls that take values return immediately, including blocked calls. May be
-  // called from any thread and more than once.
+  // refuse values. With a timing wheel, that includes values whose delay has
+  // passed, but whose tick has not come. Values that are due can still be
+  // taken; after that, all calls that take values return immediately, including
+  // blocked calls. May be called from any thread and more than once.
   void ShutDown();
 
   // Returns whether the queue has been shut down.
@@ -396,7 +398,7 @@ class DelayQueue : private internal::DelayQueueBase {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     const absl::Time now = clock_->TimeNow();
     while (values->size() < (std::min)(max, values->capacity())) {
-      const internal::SlabId due = waiting_.Due(now);
+      const internal::SlabId due = Due(now);
       if (due == internal::kNoSlabId) return false;
       values->push_back(std::move(nodes_.At(due)->value));
       Remove(nodes_.At(due), removed);
@@ -547,10 +549,12 @@ bool DelayQueue<T>::Reset(Handle handle, absl::Duration delay) {
 
 template <typename T>
 void DelayQueue<T>::ShutDown() {
-  const absl::Time now = clock_->TimeNow();
   Removed removed(this);
   MutexLock lock(&mu_);
   if (shutting_down_.exchange(true)) return;
+  // With the lock held: what has been pushed with no delay is due.
+  const absl::Time now = clock_->TimeNow();
+  shut_down_at_ = internal::FiniteTime(now);
   waiters_.WakeAll();
   nodes_.ForEach([&, this](Node* node) ABSL_NO_THREAD_SAFETY_ANALYSIS {
     if (node->next_removed != nullptr) return;

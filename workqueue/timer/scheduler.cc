@@ -138,6 +138,7 @@ bool Scheduler::Cancel(TaskId id) {
 }
 
 bool Scheduler::CancelAndWait(TaskId id) {
+  Function withdrawn;  // destroyed without the lock
   MutexLock lock(&mu_);
   Task* const task = tasks_.Find(id);
   if (task == nullptr) return false;
@@ -149,6 +150,10 @@ bool Scheduler::CancelAndWait(TaskId id) {
   if (!used_here) {
     clock_->AwaitWithDeadline(&mu_, absl::Condition(&gone),
                               absl::InfiniteFuture());
+  }
+  // A call further up this thread's stack would destroy it later.
+  if (used_here && task->withdrawn) {
+    withdrawn = std::exchange(task->function, nullptr);
   }
   return would_have_run;
 }
@@ -165,6 +170,7 @@ bool Scheduler::CancelTask(Task* task) {
 
 void Scheduler::Withdraw(Task* task) {
   waiting_.Remove(task->slot());
+  task->withdrawn = true;
   task->user = std::this_thread::get_id();
   task->period = absl::ZeroDuration();
 }
@@ -172,7 +178,10 @@ void Scheduler::Withdraw(Task* task) {
 void Scheduler::Destroy(absl::Span<Task* const> withdrawn) {
   {
     const internal::MutexUnlock unlock(&mu_);
-    for (Task* task : withdrawn) task->function = nullptr;
+    // Moved out first: its destructor may cancel its task, and the others.
+    for (Task* task : withdrawn) {
+      const Function done = std::exchange(task->function, nullptr);
+    }
   }
   for (Task* task : withdrawn) Remove(task);
 }
@@ -258,9 +267,10 @@ bool Scheduler::StopScheduling(bool drop_due) {
   bool called_by_task = false;
   MutexLock lock(&mu_);
   // With the lock held: a task that one drain keeps is due for a later drain.
-  const absl::Time now = clock_->TimeNow();
+  const absl::Time now = std::max(clock_->TimeNow(), stopped_at_);
   withdrawn.reserve(tasks_.size());
   shutting_down_ = true;
+  stopped_at_ = now;
   tasks_.ForEach([&, this](Task* task) ABSL_NO_THREAD_SAFETY_ANALYSIS {
     task->period = absl::ZeroDuration();
     if (task->in_use()) {
@@ -327,7 +337,7 @@ bool Scheduler::NextTask(Worker& worker, bool begin, absl::Time* wake_at) {
   const absl::Time now = clock_->TimeNow();
   waiters_.EndWait(&worker.waiter);
   if (ended != nullptr) EndRun(ended, now);
-  worker.task = begin ? BeginRun(now) : nullptr;
+  worker.task = begin ? BeginRun(std::max(now, stopped_at_)) : nullptr;
   worker.began_at = now;
   if (!begin) return true;
   if (worker.task == nullptr && shutting_down_) return false;

@@ -136,8 +136,8 @@ struct SchedulerSnapshot {
 // previous run begins when that has ended. With a timing wheel, a run is up to
 // one tick late. If the clock goes back, a run still waits until the clock
 // reaches its time. A run that was due already may also begin before the clock
-// reaches that time again. A delay or period of more than 146 years may never
-// end.
+// reaches that time again; one that was due when a drain began does. A delay or
+// period of more than 146 years may never end.
 //
 // There is no timer thread: one of the idle workers sleeps until the first task
 // is due. So a long task delays other tasks only if all workers are busy. A
@@ -194,16 +194,16 @@ class Scheduler : private WaitingLoop::Client {
 
   // Cancels the task that `id` names: no further run of it begins. If a run is
   // in progress, it continues, and the task is destroyed when it has ended;
-  // otherwise this call destroys the task, unless another thread does so
-  // already. A task may cancel itself.
+  // otherwise this call destroys the task, unless another call does so already.
+  // A task may cancel itself.
   //
   // Returns true if the task would have run again.
   bool Cancel(TaskId id);
 
-  // Like `Cancel()`. If a run of the task is in progress, or another thread
+  // Like `Cancel()`. If a run of the task is in progress, or another call
   // destroys the task, also blocks until the run has ended and the task is
-  // destroyed, unless the task makes this call. Afterwards the caller can
-  // destroy what the task uses.
+  // destroyed, unless the task or the destructor of its function makes this
+  // call. Afterwards the caller can destroy what the task uses.
   bool CancelAndWait(TaskId id);
 
   // Returns the number of tasks, including running ones. The number may have
@@ -227,10 +227,10 @@ class Scheduler : private WaitingLoop::Client {
   // from any thread and more than once.
   void ShutDown();
 
-  // Like `ShutDown()`, but each task that is due now still runs once. Blocks
-  // until all runs have ended and all tasks are destroyed, or until `timeout`
-  // has passed on the scheduler's clock. Returns true if all runs have ended
-  // and no due task was dropped.
+  // Like `ShutDown()`, but each task that is due and does not run now still
+  // runs once. Blocks until all runs have ended and all tasks are destroyed, or
+  // until `timeout` has passed on the scheduler's clock. Returns true if all
+  // runs have ended and no due task was dropped.
   //
   // If a task makes this call, or the thread of a loop that the program drives,
   // the call does not block and returns false.
@@ -258,6 +258,7 @@ class Scheduler : private WaitingLoop::Client {
     // to the next run is counted.
     absl::Time due_at;
     bool fixed_rate = false;
+    bool withdrawn = false;  // not in waiting_: `user` destroys it
   };
 
   using TaskTable = internal::SlotMap<Task, TaskIdTag>;
@@ -330,6 +331,9 @@ class Scheduler : private WaitingLoop::Client {
   internal::WaitingSet waiting_ ABSL_GUARDED_BY(mu_);
   internal::LeaderFollowers waiters_ ABSL_GUARDED_BY(mu_);
   bool shutting_down_ ABSL_GUARDED_BY(mu_) = false;
+  // The latest time at which the scheduler was shut down. What was due then is
+  // due, whatever the clock shows later.
+  absl::Time stopped_at_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();
   // Whether a task that was due was dropped at the shutdown.
   bool dropped_due_ ABSL_GUARDED_BY(mu_) = false;
   size_t failed_runs_ ABSL_GUARDED_BY(mu_) = 0;

@@ -65,7 +65,7 @@ absl::Status DelayQueueBase::DueLock::WaitForDue(absl::Duration timeout)
   absl::Time now = FiniteTime(queue_->clock_->TimeNow());
   const absl::Time deadline = now + timeout;
   while (true) {
-    due_ = queue_->waiting_.Due(now);
+    due_ = queue_->Due(now);
     if (due_ != kNoSlabId) return absl::OkStatus();
     if (queue_->ShuttingDown()) {
       return absl::CancelledError("the queue has been shut down");

@@ -4,6 +4,7 @@
 #ifndef WORKQUEUE_TIMER_INTERNAL_DELAY_QUEUE_BASE_H_
 #define WORKQUEUE_TIMER_INTERNAL_DELAY_QUEUE_BASE_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -90,6 +91,12 @@ class DelayQueueBase {
   DelayQueueBase(const QueueClock& clock, const WaitingSetOptions& waiting_set);
   ~DelayQueueBase() = default;
 
+  // Returns the id of the first value that is due at `now`, or was due at the
+  // shutdown, whatever the clock shows now; `kNoSlabId` if there is none.
+  SlabId Due(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    return waiting_.Due((std::max)(now, shut_down_at_));
+  }
+
   // Blocks until no call waits for a value or destroys values.
   void AwaitCalls() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
@@ -104,6 +111,7 @@ class DelayQueueBase {
   size_t destroying_ ABSL_GUARDED_BY(mu_) = 0;
   // Written under mu_.
   sync::Atomic<bool> shutting_down_{false};
+  absl::Time shut_down_at_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();
   LeaderFollowers waiters_ ABSL_GUARDED_BY(mu_);
 
  private:
