@@ -101,9 +101,8 @@ class PostgresEngine final : public internal::TableEngine {
   //
   // Blocks for a round trip. After `kInvalidArgument` nothing was sent: an
   // option is not possible here, or an item or the name is too long. After any
-  // other error
-  // the transaction cannot commit: the user may not insert into the table
-  // "inbox", the queue has several partitions, or the connection is lost.
+  // other error the transaction cannot commit: the user may not insert into the
+  // table "inbox", the queue has several partitions, or the connection is lost.
   static absl::Status AddInTransaction(pg_conn* connection,
                                        absl::string_view queue,
                                        const AddOptions& options,

@@ -165,7 +165,8 @@ constexpr absl::string_view kSettings =
     "   WHEN current_setting('synchronous_commit') = 'off' THEN 'on'"
     "   ELSE current_setting('synchronous_commit') END, {local})";
 
-// Of the transaction that is the first of a connection.
+// Of a transaction without the settings: the first of a connection, or behind a
+// pooler one without BEGIN.
 constexpr char kShortWait[] = "SELECT set_config('lock_timeout', '1s', true)";
 
 // The key after all that begin with `prefix`. No prefix is empty, or consists
@@ -429,7 +430,7 @@ class PostgresDatabase::Tables final : public EngineTables {
   void WriteEntries(std::vector<Statement>* statements);
 
   // Executes statements at once. Notes an error.
-  std::vector<PostgresRows> Execute(const std::vector<Statement>& statements);
+  std::vector<PostgresRows> Execute(std::vector<Statement> statements);
   void Fetch(const WantedEntries& wanted);
   // Fetches the next entries from `from` on, of those that begin with `prefix`.
   void FetchFrom(const std::string& from, const std::string& prefix);
@@ -527,11 +528,13 @@ class PostgresDatabase::Store final : public OrderedStore {
 };
 
 std::vector<PostgresRows> PostgresDatabase::Tables::Execute(
-    const std::vector<Statement>& statements) {
+    std::vector<Statement> statements) {
   if (!error_.ok()) return {};
+  const bool sets = connection_.has_pooler() && !has_begun_;
+  if (sets) statements.insert(statements.begin(), {kShortWait});
   auto rows =
       connection_.Execute(statements, call_.deadline, call_.interrupted);
-  if (rows.ok()) return *std::move(rows);
+  if (rows.ok()) return {rows->begin() + (sets ? 1 : 0), rows->end()};
   error_ = NothingChanged(rows.status());
   return {};
 }
@@ -602,7 +605,7 @@ void PostgresDatabase::Tables::Fetch(
     const std::vector<WantedEntries::Range>& ranges,
     const std::vector<std::string>& firsts) {
   std::vector<Statement> statements;
-  const bool begins = !has_begun_;
+  const bool begins = !std::exchange(has_begun_, true);
   const bool is_queue = queue_ != kElections;
   if (begins) {
     statements.push_back({call_.writes ? sql_.begin : sql_.begin_reading});
@@ -638,7 +641,6 @@ void PostgresDatabase::Tables::Fetch(
   }
   const std::vector<PostgresRows> all = Execute(statements);
   if (!error_.ok()) return;
-  has_begun_ = true;
   const size_t first = (sets ? 1 : 0) + (begins && call_.writes ? 1 : 0);
   const PostgresRows& rows = all[first];
   std::vector<int64_t> counts(ranges.size());
@@ -750,16 +752,12 @@ auto PostgresDatabase::Tables::MessagesOf(
     numbers.push_back(number);
     afters.push_back(after);
   }
-  std::vector<Statement> statements = {
-      {sql_.tables},
-      {sql_.messages, {Value::Numbers(numbers), Value::Numbers(afters)}}};
-  if (connection_.has_pooler()) {
-    statements.insert(statements.begin(), {kShortWait});
-  }
-  const auto all = Execute(statements);
-  if (error_.ok()) CheckTables(all[all.size() - 2]);
+  const auto all = Execute(
+      {{sql_.tables},
+       {sql_.messages, {Value::Numbers(numbers), Value::Numbers(afters)}}});
+  if (error_.ok()) CheckTables(all[0]);
   if (!error_.ok()) return messages;
-  const PostgresRows& rows = all.back();
+  const PostgresRows& rows = all[1];
   for (int i = 0; i < rows.size(); ++i) {
     std::vector<Message>& its = messages[rows.Number(i, 0)];
     if (!rows.IsNull(i, 1)) {
