@@ -21,6 +21,10 @@ set(WORKQUEUE_NAMES_workqueue
   snapshot source spawn std_sync sync sync_wait task thread_pool timers
   timing_wheel token_bucket version waiting_heap waiting_loop waiting_set
   waiting_set_options with_jitter_rate_limiter with_max_wait_rate_limiter)
+# Those of headers that have become parts of others.
+list(APPEND WORKQUEUE_NAMES_workqueue
+  acquire_async add_with_options failed_item make_completion ordering_bound
+  parking_lot unbounded_items)
 set(WORKQUEUE_NAMES_tracing
   queue_tracer trace_context trace_scope tracing_queue)
 set(WORKQUEUE_NAMES_redis redis_options)
