@@ -21,13 +21,14 @@ class ErrorLog;
 // Runs tasks. A queue runs the callbacks of `AcquireAsync()` on an executor,
 // and a controller runs asynchronous reconcile functions on one.
 //
-// This library has two executors: `InlineExecutor` below, and `ThreadPool` in
-// `workqueue/thread_pool.h`. To run tasks on an event loop of your own, derive
-// a class:
+// This library has three executors: `InlineExecutor` below, `ThreadPool` in
+// `workqueue/thread_pool.h`, and `LoopExecutor` in `workqueue/loop_executor.h`,
+// which runs tasks on the thread of a `WaitingLoop`. To run tasks on an event
+// loop of your own, derive a class:
 //
-//     class LoopExecutor final : public workqueue::Executor {
+//     class AsioExecutor final : public workqueue::Executor {
 //      public:
-//       explicit LoopExecutor(boost::asio::io_context* loop) : loop_(*loop) {}
+//       explicit AsioExecutor(boost::asio::io_context* loop) : loop_(*loop) {}
 //
 //       void Execute(absl::AnyInvocable<void() &&> task) override {
 //         boost::asio::post(loop_, [task = std::move(task)]() mutable {
@@ -50,12 +51,11 @@ class Executor {
   // nest. `task` is not null: the executors of this library abort the program
   // if it is.
   //
-  // The tasks that a queue submits throw what the callbacks throw. The executor
-  // decides what happens then. But if it runs a task before this returns, it
-  // must not let the exception of that task through.
-  //
-  // Should not throw. If it throws, `task` must not have begun: a queue then
-  // runs the callback on the thread that called it.
+  // `task` throws what the callback in it throws. The executor decides what
+  // happens to such an exception, but must not throw it here, even if it runs
+  // tasks before this returns: an exception of this function means that `task`
+  // has not begun, and a queue then runs the callback on the thread that called
+  // this. So this should not throw at all.
   virtual void Execute(absl::AnyInvocable<void() &&> task) = 0;
 };
 

@@ -177,7 +177,9 @@ class FairOrdering final : public internal::FairTurns<T> {
       const QueuedItem<T>* const item = lane->items.front();
       Record* const record =
           records_.FindOrInsert(item, internal::PointerHash(item)).first;
-      record->group = lane->group;
+      // A group that does not count what is in process does not outlive its
+      // last queued item.
+      record->group = this->counts_groups() ? lane->group : nullptr;
       record->is_retry = item->is_retry();
     }
     return this->PopFrom(lane);
@@ -264,7 +266,7 @@ class FairOrdering final : public internal::FairTurns<T> {
     using internal::ItemNode<Key>::ItemNode;
   };
 
-  // The group and the kind for which an item in process counts.
+  // The group, if any, and the kind for which an item in process counts.
   struct Record : internal::ItemNode<const QueuedItem<T>*> {
     using internal::ItemNode<const QueuedItem<T>*>::ItemNode;
 

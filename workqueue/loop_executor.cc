@@ -10,6 +10,7 @@
 #include "absl/time/time.h"
 #include "workqueue/base/error_log.h"
 #include "workqueue/base/mutex_lock.h"
+#include "workqueue/clock/clock.h"
 #include "workqueue/log_sink.h"
 #include "workqueue/timer/waiting_loop.h"
 
@@ -22,10 +23,15 @@ namespace {
 // The most tasks that run before other clients of the loop have their turn.
 constexpr int kMaxTasks = 100;
 
+Clock* ClockOf(const std::shared_ptr<WaitingLoop>& loop) {
+  internal::DieIfNull(loop, "loop of a LoopExecutor");
+  return loop->clock();
+}
+
 }  // namespace
 
 LoopExecutor::LoopExecutor(std::shared_ptr<WaitingLoop> loop, LogSink* log_sink)
-    : errors_("loop executor", "", log_sink, loop->clock()),
+    : errors_("loop executor", "", log_sink, ClockOf(loop)),
       loop_(std::move(loop)) {
   loop_->Add(this);
 }

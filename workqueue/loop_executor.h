@@ -44,8 +44,8 @@ namespace workqueue {
 class LoopExecutor final : public Executor, private WaitingLoop::Client {
  public:
   // `log_sink` receives a message for each task that throws; null means that
-  // nobody does. Not owned; must outlive the executor. May throw
-  // `std::bad_alloc`.
+  // nobody does. Not owned; must outlive the executor. Aborts the program if
+  // `loop` is null. May throw `std::bad_alloc`.
   explicit LoopExecutor(std::shared_ptr<WaitingLoop> loop,
                         LogSink* log_sink = nullptr);
 

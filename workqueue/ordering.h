@@ -164,9 +164,10 @@ class Ordering {
   }
 
   // Returns the bounds that count an item which is being processed, each with
-  // at most `max_items` items. With `item`, which is in the ordering, returns
-  // only those that hold this item back. The queue uses this function for
-  // snapshots of some items. The default is for an ordering without bounds.
+  // at most `max_items` of the items that it counts. With `item`, which is in
+  // the ordering, returns the subset of them that holds this item back. The
+  // queue uses this function for snapshots of some items. The default is for an
+  // ordering without bounds.
   virtual std::vector<OrderingBound<T>> Bounds(const QueuedItem<T>* /*item*/,
                                                size_t /*max_items*/) const {
     return {};

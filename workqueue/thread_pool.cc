@@ -63,11 +63,6 @@ ThreadPool::~ThreadPool() {
     for (Worker* worker : idle_) worker->parker->Unpark();
   }
   threads_.Join();
-  // The thread that has been woken may run the task, and end, before
-  // `Execute()` has returned.
-  while (waking_.load() > 0) {
-    sync::Yield();
-  }
 }
 
 void ThreadPool::Execute(absl::AnyInvocable<void() &&> task) {
@@ -119,6 +114,13 @@ void ThreadPool::Work(Worker* self) {
                 [&task] { std::move(task)(); });
     task = nullptr;  // Destroyed before the thread waits.
   }
+  // This thread is not idle any more, but the call of `Execute()` that has
+  // woken it may not have returned.
+  while (waking_.load() > 0) {
+    sync::Yield();
+  }
+  // From here on, a simulated clock does not wait for this thread.
+  self->parker.reset();
 }
 
 }  // namespace workqueue

@@ -87,8 +87,8 @@ class ThreadPool final : public Executor {
 
  private:
   struct Worker {
-    std::unique_ptr<Parker> parker;
-    bool idle = false;  // whether it is in idle_; guarded by mu_
+    std::unique_ptr<Parker> parker;  // null once the thread has ended
+    bool idle = false;               // whether it is in idle_; guarded by mu_
   };
 
   explicit ThreadPool(ThreadPoolOptions options);

@@ -74,11 +74,13 @@ struct TimersOptions {
 // Use a `Scheduler` for functions that may take long, or that run periodically,
 // if there is no executor: a scheduler has threads of its own.
 //
-// A callback is never submitted before its time on the clock. Callbacks are
-// submitted in the order of their times, and those of equal times in the order
-// of their `CallAfter()`. With a timing wheel, a callback is submitted up to
-// one tick late, and those of the same tick in any order. If the clock goes
-// back, a callback still waits until the clock reaches its time.
+// Before a shutdown, a callback is never submitted before its time on the
+// clock. Callbacks are submitted in the order of their times, and those of
+// equal times in the order of their `CallAfter()`. With a timing wheel, a
+// callback is submitted up to one tick late, and those of the same tick in any
+// order. If the clock goes back, a callback still waits until the clock reaches
+// its time. A shutdown submits all callbacks that wait, at once and in any
+// order.
 //
 // `CallAfter()` and `Cancel()` take O(log n) for n callbacks, or constant time
 // with a timing wheel. They do not block. They allocate nothing in the steady

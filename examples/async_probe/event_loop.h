@@ -20,15 +20,15 @@
 
 namespace async_probe {
 
-// LoopExecutor
+// AsioExecutor
 //
 // An executor that runs tasks on an event loop.
 //
 // Thread-safe.
-class LoopExecutor final : public workqueue::Executor {
+class AsioExecutor final : public workqueue::Executor {
  public:
   // Not owned; must outlive the executor.
-  explicit LoopExecutor(boost::asio::io_context* loop) : loop_(*loop) {}
+  explicit AsioExecutor(boost::asio::io_context* loop) : loop_(*loop) {}
 
   void Execute(absl::AnyInvocable<void() &&> task) override {
     boost::asio::post(

@@ -133,7 +133,7 @@ absl::Status Run(const Options& options, const ProberFactory& make_prober) {
   if (!server.ok()) return server.status();
   ProbeStats stats(clock);
   EventLoop loop(options.threads);
-  LoopExecutor executor(loop.get());
+  AsioExecutor executor(loop.get());
   BeastClient client(loop.get(), (*server)->port());
   auto controller = StartController(
       options, &executor, make_prober(&client, options.period, &stats));

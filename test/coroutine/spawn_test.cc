@@ -20,6 +20,7 @@
 #include "absl/synchronization/blocking_counter.h"
 #include "gtest/gtest.h"
 #include "test/workqueue/recording_log.h"
+#include "workqueue/coroutine/sync_wait.h"
 #include "workqueue/coroutine/task.h"
 #include "workqueue/executor.h"
 #include "workqueue/testing/manual_executor.h"
@@ -131,6 +132,12 @@ TEST(SpawnDeathTest, NeedsAnExecutor) {
   bool begun = false;
   EXPECT_DEATH(Spawn(nullptr, Set(&begun, nullptr)),
                "the executor of Spawn.. is null");
+}
+
+TEST(SpawnDeathTest, NeedsATask) {
+  ManualExecutor executor;  // Runs nothing.
+  EXPECT_DEATH(Spawn(&executor, Task<void>()), "the task of Spawn.. is null");
+  EXPECT_DEATH(SyncWait(Task<int>()), "the task of SyncWait.. is null");
 }
 
 }  // namespace

@@ -122,9 +122,9 @@ TEST_F(ClientTest, ARequestMayBeInFlightAtTheEnd) {
   client_.Get("/never", [](absl::StatusOr<int>) {});
 }
 
-TEST(LoopExecutorTest, RunsATaskOnTheLoop) {
+TEST(AsioExecutorTest, RunsATaskOnTheLoop) {
   EventLoop loop(1);
-  LoopExecutor executor(loop.get());
+  AsioExecutor executor(loop.get());
   absl::Notification ran;
   executor.Execute([&ran] { ran.Notify(); });
   ran.WaitForNotification();

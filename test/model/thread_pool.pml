@@ -11,6 +11,7 @@
 //   -DTASKS=1 -DAFTER_TASKS -DBROKEN_WAKES_EARLY | assertion .*gone
 //   -DTASKS=1 -DCLOCK_BACK -DBROKEN_COUNTS_LATE  | assertion violated  !
 //   -DTASKS=1 -DCLOCK_BACK -DBROKEN_NO_COUNT     | assertion violated  !
+//   -DTASKS=1 -DCLOCK_BACK -DBROKEN_ENDS_EARLY   | assertion violated  !
 //   -DTASKS=1 -DBROKEN_LEAVES_TASKS              | assertion .*ended
 //   -DTASKS=1 -DBROKEN_CLOSES_QUIETLY            | assertion .*gone
 
@@ -27,6 +28,7 @@ bool closing;
 
 byte waking;
 bool unparked[THREADS];  // Parker; see parker.pml and parker_end.pml
+byte destroyed;  // a bit for each thread whose parker has been destroyed
 
 // State of the model that the code does not have.
 byte given;  // the calls of Execute() that have taken the lock
@@ -72,6 +74,7 @@ proctype Executing() {
 #endif
   atomic {
     assert(!gone);
+    assert(!(destroyed & (1 << thread)));
     unparked[thread] = true
   }
 #ifdef BROKEN_WAKES_EARLY
@@ -121,6 +124,10 @@ proctype Thread(byte self) {
       }
     fi
   od;
+#ifndef BROKEN_ENDS_EARLY
+  waking == 0;
+#endif
+  destroyed = destroyed | (1 << self);
   threads--
 }
 
@@ -134,6 +141,7 @@ proctype Destructor() {
 #endif
   atomic {
     closing = true;
+    assert(!(destroyed & idle));
 #ifndef BROKEN_CLOSES_QUIETLY
     for (n : 0 .. THREADS - 1) {
       unparked[n] = unparked[n] || (idle & (1 << n))
@@ -141,7 +149,6 @@ proctype Destructor() {
 #endif
   }
   threads == 0;
-  waking == 0;
   assert(ended == TASKS);
   gone = true
 }

@@ -86,6 +86,13 @@ TEST_F(MemoryElectionTest, AnotherOneLeadsWhenTheLeaderStops) {
   EXPECT_GT(b->token(), token);
 }
 
+TEST_F(MemoryElectionTest, AListenerThatIsNullEndsTheProgram) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto elector = *LeaderElector::Create(Options("a"));
+  EXPECT_DEATH(elector->AddListener(nullptr),
+               "the function of AddListener.. is null");
+}
+
 TEST_F(MemoryElectionTest, AStopAfterALostTermGivesTheLeaseUp) {
   for (int changes_before : {1, 2, 3}) {
     const auto a = Start("a");

@@ -133,6 +133,16 @@ TEST_F(DrivenLoopTest, WakesTheProgramOnceIfTheNextRunIsEarlier) {
   loop_->Remove(&other);
 }
 
+TEST_F(DrivenLoopTest, WakingARemovedClientDoesNotWakeTheProgram) {
+  CountingClient client(kSecond);
+  loop_->Add(&client);
+  loop_->RunDue();
+  loop_->Remove(&client);
+  EXPECT_EQ(loop_->NextRun(), absl::InfiniteFuture());
+  loop_->Wake(&client);
+  EXPECT_EQ(wakes_, 0);
+}
+
 TEST_F(DrivenLoopTest, ARunThatWakesClientsWakesNobody) {
   CountingClient client(kSecond), other(kSecond);
   loop_->Add(&client);

@@ -109,6 +109,14 @@ TEST_F(WaitingLoopTest, RunsAClientThatIsAdded) {
   loop_.Remove(&client);
 }
 
+TEST_F(WaitingLoopTest, WakingAClientThatWasNeverAddedDoesNothing) {
+  TestClient client;
+  Settle();  // The loop sleeps, and has never had a client.
+  loop_.Wake(&client);
+  Settle();
+  EXPECT_EQ(client.run_count(), 0);
+}
+
 TEST_F(WaitingLoopTest, RunsAClientWhenItAskedFor) {
   TestClient client(Each(absl::Seconds(3)));
   loop_.Add(&client);

@@ -1,9 +1,9 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// An executor or a function that is null, where a call needs one and cannot
-// return an error, ends the program in that call. Otherwise a task would never
-// run, or another thread would crash later.
+// An executor, a loop or a function that is null, where a call needs one and
+// cannot return an error, ends the program in that call. Otherwise a task would
+// never run, or another thread would crash later.
 
 #include <memory>
 #include <string>
@@ -53,6 +53,8 @@ TEST(NullArgumentDeathTest, EndsTheProgramAtOnceWithItsName) {
 
   EXPECT_DEATH(DelayQueue<int>({}, absl::AnyInvocable<void(int)>()),
                "the function of a DelayQueue is null");
+
+  EXPECT_DEATH(LoopExecutor(nullptr), "the loop of a LoopExecutor is null");
 
   const auto callback = [](absl::StatusOr<Lease<std::string>>) {};
   for (const QueueKind& kind : EveryQueueKind()) {

@@ -118,6 +118,22 @@ TEST(OrderingBoundsTest, RetriesHaveABound) {
   EXPECT_THAT(Bounds(*queue->TakeSnapshotOf("a/4")), IsEmpty());
 }
 
+// A group is destroyed with its last queued item if nothing counts by group.
+TEST(OrderingBoundsTest, AGroupWithoutABoundMayBeGone) {
+  for (const int dimensions : {1, 2}) {
+    FairOptions options = FairDimensions(dimensions);
+    options.max_retries_in_process = 1;
+    const auto queue = MakeFairQueue(std::move(options));
+    for (int i = 0; i < 200; ++i) queue->Add(absl::StrCat(i, "/x/y"));
+    for (int i = 0; i < 200; ++i) queue->Get();
+    EXPECT_THAT(Bounds(*queue->TakeSnapshot()), IsEmpty());
+    AddRetries(*queue, {"a/x/y"});
+    queue->Get();
+    EXPECT_THAT(Bounds(*queue->TakeSnapshot()),
+                ElementsAre("retries: 1 of 1 (a/x/y)"));
+  }
+}
+
 TEST(OrderingBoundsTest, AQueueWithoutPrioritiesHasThemToo) {
   FairOptions options = FairDimensions(1);
   options.dimensions[0].max_in_process = 1;

@@ -30,6 +30,8 @@
 #include "test/workqueue/recording_log.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/log_sink.h"
+#include "workqueue/simulation/sync.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue::thread_pool_test {
 namespace {
@@ -202,6 +204,18 @@ TEST(ThreadPoolTest, TheDestructorEndsIdleThreads) {
   FakeClock clock;
   const auto pool = NewPool(&clock, 4);
   clock.Step(absl::ZeroDuration());  // All threads are idle.
+}
+
+// The clock does not wait for the threads that have ended.
+TEST(ThreadPoolTest, TheClockGoesOnWhileTheDestructorWaitsForATask) {
+  FakeClock clock;
+  auto pool = NewPool(&clock, 2);
+  pool->Execute([&clock] { clock.Sleep(absl::Seconds(1)); });
+  clock.AwaitWaiters(2);  // The task sleeps, and the other thread is idle.
+  Thread destroyer([&pool] { pool = nullptr; });
+  while (clock.NumWaiters() > 1) sync::Yield();
+  clock.Step(absl::Seconds(1));
+  destroyer.join();
 }
 
 TEST(ThreadPoolTest, DestroysATaskBeforeItsThreadIsIdle) {

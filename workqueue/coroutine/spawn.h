@@ -100,14 +100,15 @@ inline Spawned RunSpawned(Executor* executor, Task<void> task,
 // `absl::BlockingCounter`.
 //
 // `executor` is not owned and must outlive the task. Aborts the program if it
-// is null. Throws what `Execute()` throws, and `std::bad_alloc` if there is no
-// memory. Then the task does not begin, and is destroyed, as is the callback,
-// which is not called.
+// is null, or if `task` is an object without a task. Throws what `Execute()`
+// throws, and `std::bad_alloc` if there is no memory. Then the task does not
+// begin, and is destroyed, as is the callback, which is not called.
 //
 // Thread-safe.
 inline void Spawn(Executor* executor, Task<void> task,
                   SpawnCallback callback = nullptr) {
   internal::DieIfNull(executor, "executor of Spawn()");
+  if (!task) internal::Fatal("the task of Spawn() is null");
   executor->Execute(
       internal::RunSpawned(executor, std::move(task), std::move(callback)));
 }

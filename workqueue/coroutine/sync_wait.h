@@ -12,6 +12,7 @@
 
 #include <utility>
 
+#include "workqueue/base/error_log.h"
 #include "workqueue/coroutine/spawn.h"
 #include "workqueue/coroutine/task.h"
 #include "workqueue/simulation/sync.h"
@@ -38,9 +39,12 @@ Spawned NotifyOfEnd(TaskAwaiter<T>* awaiter, sync::Notification* ended) {
 // executor. If the task waits for a `FakeClock`, another thread must move the
 // time. So a test of such tasks uses `Spawn()`.
 //
+// Aborts the program if `task` is an object without a task.
+//
 // Thread-safe.
 template <typename T>
 T SyncWait(Task<T> task) {
+  if (!task) internal::Fatal("the task of SyncWait() is null");
   internal::TaskAwaiter<T> awaiter = std::move(task).operator co_await();
   sync::Notification ended;
   internal::NotifyOfEnd(&awaiter, &ended)();

@@ -185,7 +185,8 @@ class FairTurns : public Ordering<T> {
   }
 
   // Notes that the processing of an item of `group`, the innermost one, has
-  // ended. `group` is null if there are no dimensions.
+  // ended. `group` is null if there are no dimensions or `counts_groups()` is
+  // false.
   void EndProcessing(FairGroup* group, bool is_retry) {
     if (is_retry && BoundsRetries()) --retries_in_process_;
     if (!counts_groups_) return;

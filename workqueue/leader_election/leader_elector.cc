@@ -275,6 +275,7 @@ absl::Status LeaderElector::Healthy() const {
 }
 
 int64_t LeaderElector::AddListener(std::function<void()> changed) {
+  internal::DieIfNull(changed, "function of AddListener()");
   MutexLock lock(&listeners_mu_);
   listeners_.emplace(++last_listener_, std::move(changed));
   return last_listener_;

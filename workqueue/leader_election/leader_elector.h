@@ -278,7 +278,8 @@ class LeaderElector {
   // Calls `changed` after each change of `token()` or `Healthy()`, and perhaps
   // at other times, on the thread of the elector, which renews nothing
   // meanwhile. So it must return soon. It must not add or remove a listener,
-  // nor throw. `RemoveListener()` blocks until it is not being called.
+  // nor throw. Aborts the program if it is null. `RemoveListener()` blocks
+  // until it is not being called.
   int64_t AddListener(std::function<void()> changed);
   void RemoveListener(int64_t id);
 

@@ -109,7 +109,7 @@ absl::Time WaitingLoop::Sleep() {
 }
 
 void WaitingLoop::WakeIfAsleep() {
-  if (!wake_time_.WakeBy(turns_.front().time)) return;
+  if (turns_.empty() || !wake_time_.WakeBy(turns_.front().time)) return;
   if (alarm_ != nullptr) alarm_->Set(absl::InfinitePast(), runner_);
   wake_();
 }

@@ -84,7 +84,8 @@ class WaitingLoop {
 
     static constexpr uint32_t kNoTurn = (std::numeric_limits<uint32_t>::max)();
 
-    // The index in the loop's turns_, or kNoTurn. Guarded by the loop's mu_.
+    // The index in the loop's turns_, or kNoTurn if the client is not on the
+    // loop. Guarded by the loop's mu_.
     uint32_t index_ = kNoTurn;
   };
 
@@ -146,7 +147,7 @@ class WaitingLoop {
   void Remove(Client* client);
 
   // Runs `client` soon, before the time that it asked for. Does nothing if the
-  // client is being removed, or has been removed.
+  // client has not been added yet, is being removed, or has been removed.
   void Wake(Client* client);
 
  private:
@@ -184,12 +185,13 @@ class WaitingLoop {
   // Returns the time of the next run, until which the loop now sleeps.
   absl::Time Sleep() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  // Wakes the loop if it sleeps beyond the time of the next run.
+  // Wakes the loop if it sleeps beyond the time of the next run. Does nothing
+  // if there is no client.
   void WakeIfAsleep() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Gives `client` a turn at `time`, but not before now_ and not after
   // heartbeat_. A client that is due already keeps its turn, and a client that
-  // has been removed gets none.
+  // is not on the loop gets none.
   void SetTurn(Client* client, absl::Time time)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
