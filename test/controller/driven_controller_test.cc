@@ -284,6 +284,14 @@ TEST_F(DrivenControllerTest, AnExceptionOfASourceIsItsError) {
   EXPECT_THAT(controller->Healthy().message(), HasSubstr("source pods: "));
 }
 
+TEST_F(DrivenControllerTest, ACallbackThatIsNullIsRefused) {
+  const auto controller = New(Options());
+  EXPECT_EQ(controller->StartAsync(nullptr),
+            absl::InvalidArgumentError("started is null"));
+  EXPECT_EQ(controller->StopAsync(kSecond, nullptr),
+            absl::InvalidArgumentError("stopped is null"));
+}
+
 TEST_F(DrivenControllerTest, AStopDoesNotBlock) {
   TestSource source;
   source.ends_on_stop = false;

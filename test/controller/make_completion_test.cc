@@ -36,6 +36,11 @@ TEST_F(MakeCompletionTest, CallsTheFunctionWithTheResult) {
   EXPECT_EQ(results_[1].status(), absl::UnavailableError("down"));
 }
 
+TEST(MakeCompletionDeathTest, AFunctionThatIsNullEndsTheProgram) {
+  EXPECT_DEATH(MakeCompletion(nullptr),
+               "the function of MakeCompletion.. is null");
+}
+
 TEST_F(MakeCompletionTest, ADroppedCompletionIsAborted) {
   {
     const ReconcileCompletion done = New();

@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "workqueue/base/error_log.h"
 #include "workqueue/base/exceptions.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/clock.h"
@@ -115,6 +116,7 @@ class FunctionReconciliation final : public internal::Reconciliation {
 
 ReconcileCompletion MakeCompletion(
     std::function<bool(absl::StatusOr<ReconcileResult>)> f) {
+  internal::DieIfNull(f, "function of MakeCompletion()");
   return ReconcileCompletion(
       std::make_shared<FunctionReconciliation>(std::move(f)));
 }

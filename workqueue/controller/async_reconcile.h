@@ -269,8 +269,9 @@ using AsyncReconcileFunction =
 //             return done(std::move(result));
 //           }));
 //
-// `f` must not be null. It is called on the thread that calls the completion,
-// and destroyed with the last copy of the completion. It must not throw.
+// Aborts the program if `f` is null. It is called on the thread that calls the
+// completion, and destroyed with the last copy of the completion. It must not
+// throw.
 ReconcileCompletion MakeCompletion(
     std::function<bool(absl::StatusOr<ReconcileResult>)> f);
 

@@ -145,9 +145,9 @@ class Controller final : private internal::ControllerCore {
   // returns, or by the destructor, with an error. It may destroy the
   // controller.
   //
-  // Returns `absl::FailedPreconditionError`, and does not call `started`, if
-  // the clock is no loop, or if the controller has been started or stopped
-  // before.
+  // Returns `absl::InvalidArgumentError` if `started` is null. Returns
+  // `absl::FailedPreconditionError`, and does not call `started`, if the clock
+  // is no loop, or if the controller has been started or stopped before.
   absl::Status StartAsync(
       absl::AnyInvocable<void(absl::Status status) &&> started) {
     return Lifecycle::StartAsync(std::move(started));
@@ -222,9 +222,10 @@ class Controller final : private internal::ControllerCore {
   // thread of the loop that is `ControllerOptions::clock`, with what `Stop()`
   // returns, or by the destructor. It may destroy the controller.
   //
-  // Returns `absl::FailedPreconditionError`, and does nothing, if the clock is
-  // no loop. If the queue is in an engine that does not answer, the last look
-  // at the queue holds the loop up for 100 ms.
+  // Does nothing, and returns `absl::InvalidArgumentError` if `stopped` is null
+  // or `absl::FailedPreconditionError` if the clock is no loop. If the queue is
+  // in an engine that does not answer, the last look at the queue holds the
+  // loop up for 100 ms.
   absl::Status StopAsync(absl::Duration timeout,
                          absl::AnyInvocable<void(bool stopped) &&> stopped) {
     return Lifecycle::StopAsync(timeout, std::move(stopped));

@@ -147,6 +147,7 @@ absl::Status Lifecycle::Start() {
 }
 
 absl::Status Lifecycle::StartAsync(StartedCallback started) {
+  if (started == nullptr) return absl::InvalidArgumentError("started is null");
   if (loop_ == nullptr) return NoLoopError();
   if (absl::Status begun = BeginStart(); !begun.ok()) return begun;
   const absl::Time now = clock_->TimeNow();
@@ -531,6 +532,7 @@ bool Lifecycle::Stop(absl::Duration timeout) {
 
 absl::Status Lifecycle::StopAsync(absl::Duration timeout,
                                   StoppedCallback stopped) {
+  if (stopped == nullptr) return absl::InvalidArgumentError("stopped is null");
   if (loop_ == nullptr) return NoLoopError();
   std::list<StopCall> call(1);
   call.front().until = clock_->TimeNow() + timeout;
