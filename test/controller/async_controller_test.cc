@@ -344,7 +344,7 @@ TEST_F(AsyncControllerTest, StopAtItsTimeoutCancelsWhatIsInFlight) {
 }
 
 #ifdef ABSL_HAVE_EXCEPTIONS
-// Whoever cancels goes on, and cancels the others, too.
+// The controller goes on, and cancels the other reconciliations, too.
 TEST_F(AsyncControllerTest, AnExceptionOfACancellationIsLogged) {
   using Way = std::function<void(std::unique_ptr<Controller<std::string>>&)>;
   std::atomic<int64_t> term{1};

@@ -224,8 +224,8 @@ TEST_P(KeptAddsTest, AnErrorThatDoesNotPassIsReturned) {
   EXPECT_EQ(controller_->Healthy(), absl::OkStatus());
 }
 
-// One call adds all. Whatever the place of the bad item, and however many there
-// are, it keeps no other from being added.
+// One call adds all items. The bad ones keep no other from being added, at any
+// place and in any number.
 TEST_P(KeptAddsTest, ABadItemIsAloneInThat) {
   Start();
   const std::vector<std::string> all = {"a", "b", "c", "d", "e", "f", "g"};

@@ -97,7 +97,7 @@ class Model {
                                     return entry.comes_at > now_;
                                   }),
                    entries_.end());
-    // What is left is due, whatever the clock shows later.
+    // All values that are left are due, even if the clock goes back.
     for (Entry& entry : entries_) entry.comes_at = absl::InfinitePast();
   }
 

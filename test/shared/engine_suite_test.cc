@@ -463,8 +463,8 @@ TEST_P(EngineSuite, WhoWaitsIsPushedTo) {
   EXPECT_EQ(Send(request).items.size(), 1u) << "z";
 }
 
-// Whoever makes the request that pushes it: a holder renews as its own lease
-// says.
+// Another client may make the request that pushes the item. The holder renews
+// by its own lease.
 TEST_P(EngineSuite, APushedItemHasTheLeaseOfItsClient) {
   EngineRequest request = Request({});
   request.waiting_workers = 2;
@@ -489,7 +489,7 @@ TEST_P(EngineSuite, APushedItemHasTheLeaseOfItsClient) {
   EXPECT_EQ(apply({}), 1) << "y";
 }
 
-// What is due is for those who know the retry schedule.
+// Only the clients of the queue know the retry schedule.
 TEST_P(EngineSuite, WhoLooksLeavesWhatIsDue) {
   Apply({{Operation::kAdd, "x"}, {Operation::kAddAfter, "y", kLease}}, 1);
   now_ += kLease;

@@ -369,7 +369,7 @@ TEST_F(MemoryEngineTest, AnItemInHandWhoseLeaseIsLostIsNotCountedTwice) {
   of_a_.RunAll();
 }
 
-// What has changed nothing is no retry.
+// A failed add gives its retry back. A failure has one, whatever its attempts.
 TEST_F(MemoryEngineTest, ACallThatFailsTakesNothingFromTheRetries) {
   auto options = Options("c");
   options.retries_per_second = 1;

@@ -384,7 +384,7 @@ TEST_F(SharedQueueCoreTest, NoMoreIsInHandThanIsProcessed) {
   slow_executor_.RunAll();
 }
 
-// What the first connection has sent may come late, after all that follows.
+// A request of the first connection may reach the engine last.
 TEST_F(SharedQueueCoreTest, AProcessThatConnectsAgainEndsWhatItHasGivenUp) {
   const auto ended = [this] {
     EXPECT_TRUE(core_->Apply({{EngineOperation::kForget, "x"}}).ok());

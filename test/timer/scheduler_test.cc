@@ -710,8 +710,8 @@ TEST_P(SchedulerDrainTest, AShutDownEndsADrain) {
   EXPECT_EQ(Noted(), Notes());
 }
 
-// What is due when a drain begins runs, whatever the clock shows later. It is
-// due for a later drain, too.
+// A drain runs the tasks that are due when it begins, even if the clock goes
+// back. A later drain runs them, too.
 TEST_P(SchedulerTest, ADrainRunsWhatWasDueBeforeTheClockWentBack) {
   for (const bool twice : {false, true}) {
     const auto scheduler = New(1);

@@ -36,14 +36,19 @@ struct PostgresScheme {
       "//workqueue/shared/postgres, and workqueue::postgres in CMake";
 };
 
-// Returns the prefix by which `address` names a database, or nothing.
-inline absl::string_view DatabasePrefix(absl::string_view address) {
-  for (const absl::string_view prefix :
-       {SqliteScheme::kPrefixes[0], PostgresScheme::kPrefixes[0],
-        PostgresScheme::kPrefixes[1]}) {
+// Returns the prefix of the scheme that `address` has, or nothing.
+template <typename Scheme>
+absl::string_view PrefixOf(absl::string_view address) {
+  for (const absl::string_view prefix : Scheme::kPrefixes) {
     if (absl::StartsWith(address, prefix)) return prefix;
   }
   return "";
+}
+
+// Returns the prefix by which `address` names a database, or nothing.
+inline absl::string_view DatabasePrefix(absl::string_view address) {
+  const absl::string_view sqlite = PrefixOf<SqliteScheme>(address);
+  return sqlite.empty() ? PrefixOf<PostgresScheme>(address) : sqlite;
 }
 
 // SourceOpener
@@ -61,14 +66,12 @@ struct SourceOpener {
   // Opens the source if `address` has the scheme. Otherwise it is null.
   static absl::StatusOr<std::shared_ptr<Source>> Open(
       const std::string& address, absl::Duration timeout) {
-    for (const absl::string_view prefix : Scheme::kPrefixes) {
-      if (!absl::StartsWith(address, prefix)) continue;
-      if (const Function open = function) return open(address, timeout);
-      return absl::InvalidArgumentError(absl::StrCat(
-          "address begins with \"", prefix,
-          "\", but this program has not called ", Scheme::kMissing));
-    }
-    return std::shared_ptr<Source>();
+    const absl::string_view prefix = PrefixOf<Scheme>(address);
+    if (prefix.empty()) return std::shared_ptr<Source>();
+    if (const Function open = function) return open(address, timeout);
+    return absl::InvalidArgumentError(
+        absl::StrCat("address begins with \"", prefix,
+                     "\", but this program has not called ", Scheme::kMissing));
   }
 };
 

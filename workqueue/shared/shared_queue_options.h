@@ -67,9 +67,9 @@ struct SharedQueueOptionsBase {
   // takes a process for dead whose threads do not run for that long: while its
   // machine swaps, or is suspended.
   //
-  // What a process gets has the lease of that process. If the retry schedules
-  // differ, an item whose lease expires has the delay of the process that makes
-  // the next request.
+  // A process has its own lease on the items that it gets. If the retry
+  // schedules differ, an item whose lease expires has the delay of the process
+  // that makes the next request.
   //
   // At least 10 ms. With an infinite lease, what a process holds that has died
   // is never handed out again, nor what was on its way to a process when a

@@ -331,8 +331,8 @@ class Scheduler : private WaitingLoop::Client {
   internal::WaitingSet waiting_ ABSL_GUARDED_BY(mu_);
   internal::LeaderFollowers waiters_ ABSL_GUARDED_BY(mu_);
   bool shutting_down_ ABSL_GUARDED_BY(mu_) = false;
-  // The latest time at which the scheduler was shut down. What was due then is
-  // due, whatever the clock shows later.
+  // The latest time at which the scheduler was shut down. A task that was due
+  // then stays due, even if the clock goes back.
   absl::Time stopped_at_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();
   // Whether a task that was due was dropped at the shutdown.
   bool dropped_due_ ABSL_GUARDED_BY(mu_) = false;

@@ -59,8 +59,8 @@ constexpr absl::Duration kLongestWait = absl::Microseconds(500);
 // wakes the next. A worker that is quick takes several in this time.
 constexpr size_t kMaxWoken = 2;
 
-// A request ends so many clients at most. What was given up before these has
-// been on its way for long.
+// The most clients that a request ends: the latest ones. The requests of older
+// clients have been on their way for long.
 constexpr size_t kMostLateClients = 25;
 
 // Reports the results of `request`.

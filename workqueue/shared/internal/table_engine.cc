@@ -49,10 +49,10 @@ constexpr int64_t kMostDue = 250;
 // The bytes of an operation that come together into a key: those of the item,
 // and of the group that an operation tells which adds.
 size_t KeyBytes(const EngineOperation& operation) {
-  const std::vector<std::string> parts = Adds(operation.code)
-                                             ? GroupParts(operation.text)
-                                             : std::vector<std::string>();
-  return operation.item.size() + (parts.size() == 3 ? parts[2].size() : 0);
+  const size_t size = operation.item.size();
+  if (!Adds(operation.code)) return size;
+  const std::vector<std::string> parts = GroupParts(operation.text);
+  return parts.size() == 3 ? size + parts[2].size() : size;
 }
 
 absl::Time MachineTime() { return Clock::GetRealClock()->TimeNow(); }
