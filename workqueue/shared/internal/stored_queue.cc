@@ -977,7 +977,7 @@ EngineSnapshot StoredQueue::TakeSnapshot(const EngineSnapshotRequest& request,
   while (const auto entry = store_.First("c", after)) {
     after = entry->key;
     const Client client = LoadClient(after.substr(1)).value_or(Client());
-    if (client.seen == 0) continue;  // None of its requests has come.
+    if (client.version.empty()) continue;  // None of its requests has come.
     snapshot.clients.push_back({client.name, client.version,
                                 static_cast<size_t>(client.wanted), 0,
                                 client.seen});
