@@ -60,7 +60,8 @@ WAITS = re.compile(r"""
     \b(?: \w*AwaitWithTimeout | WaitWith(?:Timeout|Deadline)
       | WaitForNotificationWith\w+ | \w*LockWhenWith\w+ | SleepFor
       | sleep_(?:for|until) | (?:wait|try_lock|try_acquire)_(?:for|until)
-      | absl::Now | GetCurrentTimeNanos | system_clock | gettimeofday
+      | absl::Now | GetCurrentTimeNanos | gettimeofday
+      | (?:system|steady|high_resolution)_clock
       | CLOCK_REALTIME | SO_(?:RCV|SND)TIMEO | timerfd_\w+ | sigtimedwait
       | \w+_(?:timedwait|clockwait|timedlock|clocklock) | SYS_futex
     )\b
@@ -87,7 +88,8 @@ ALLOWED_WAITS = {
 # What Abseil's releases name in different ways.
 LOCKS = re.compile(
     r"(?:\.|->)((?:Reader|Writer)?(?:Try)?(?:Lock|Unlock)"
-    r"|(?:try_)?(?:un)?lock(?:_shared)?)\(\)")
+    r"|(?:try_)?(?:un)?lock(?:_shared)?)\(\)"
+    r"|\b(absl::(?:Reader|Writer)?MutexLock|std::\w+_(?:lock|guard))\b")
 MUTEX_LOCK = "workqueue/base/mutex_lock.h"
 SIMULATION = "workqueue/simulation"  # has a mutex of its own
 
@@ -153,7 +155,11 @@ def lock_errors(path, line):
         return []
     code = line.partition("//")[0]
     # A std::weak_ptr has a lock(), too.
-    return [] if "std::shared_ptr<" in code else LOCKS.findall(code)
+    if "std::shared_ptr<" in code:
+        return []
+    # A Parker has a std::condition_variable.
+    return [call or name for call, name in LOCKS.findall(code)
+            if call or not is_in(path, *CLOCKS)]
 
 
 def has_guard(text, guard):

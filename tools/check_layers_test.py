@@ -148,6 +148,7 @@ class CheckLayersTest(unittest.TestCase):
                 ("sleep_for", "std::this_thread::sleep_for(d);"),
                 ("wait_for", "cv.wait_for(lock, d);"),
                 ("system_clock", "std::chrono::system_clock::now();"),
+                ("steady_clock", "std::chrono::steady_clock::now();"),
                 ("pthread_cond_timedwait", "pthread_cond_timedwait(a, b, c);"),
                 ("usleep", "usleep(1);"),
                 ("::sleep", "::sleep(1);"),
@@ -178,6 +179,8 @@ class CheckLayersTest(unittest.TestCase):
             self.assertEqual(self.errors({path: line}),
                              ["%s:1: %s: lock with mutex_lock.h" % (path, name)])
             self.assertEqual(self.errors({"test/x.cc": line}), [])
+        for name in ("absl::MutexLock", "std::lock_guard"):
+            self.assertEqual(len(self.errors({path: name + " lock(&mu_);\n"})), 1)
         for line in ("MutexLock lock(&mu_);", "// until mu_.Unlock()",
                      "std::shared_ptr<State> state = known.lock();"):
             self.assertEqual(self.errors({path: line + "\n"}), [])

@@ -4,8 +4,11 @@
 #ifndef WORKQUEUE_TEST_EXAMPLES_SCRATCH_DIRECTORY_H_
 #define WORKQUEUE_TEST_EXAMPLES_SCRATCH_DIRECTORY_H_
 
+#include <linux/capability.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <filesystem>  // NOLINT(build/c++17)
 #include <fstream>
@@ -55,6 +58,27 @@ inline mode_t PermissionsOf(const std::filesystem::path& path) {
   EXPECT_EQ(lstat(path.c_str(), &stat), 0) << path;
   return stat.st_mode & 07777;
 }
+
+// While this exists, this thread may read only what permissions allow, though
+// it may be root's.
+class ObeysPermissions {
+ public:
+  ObeysPermissions() {
+    EXPECT_EQ(syscall(SYS_capget, &header_, before_), 0);
+    __user_cap_data_struct rights[2] = {before_[0], before_[1]};
+    rights[0].effective &=
+        ~(1u << CAP_DAC_OVERRIDE | 1u << CAP_DAC_READ_SEARCH);
+    EXPECT_EQ(syscall(SYS_capset, &header_, rights), 0);
+  }
+  ~ObeysPermissions() { syscall(SYS_capset, &header_, before_); }
+
+  ObeysPermissions(const ObeysPermissions&) = delete;
+  ObeysPermissions& operator=(const ObeysPermissions&) = delete;
+
+ private:
+  __user_cap_header_struct header_ = {_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct before_[2] = {};
+};
 
 }  // namespace mirror
 

@@ -157,6 +157,10 @@ absl::StatusOr<std::string> PostgresServer::StartPooler() {
   const std::string to = absl::StrCat("postgres:///postgres?host=", folder,
                                       "&port=6432&user=test");
   while (PQping(to.c_str()) != PQPING_OK) {
+    if (waitpid(pooler_, nullptr, WNOHANG) == pooler_) {
+      pooler_ = -1;
+      return absl::InternalError(absl::StrCat(path, " has ended"));
+    }
     absl::SleepFor(absl::Milliseconds(10));
   }
   return to;
@@ -211,11 +215,15 @@ void PostgresServer::StartAgain() {
   if (!started.ok()) DieOf(started);
 }
 
+bool IsNotRequired(const absl::Status& started) {
+  return absl::IsNotFound(started) &&
+         getenv("REQUIRE_POSTGRES_SERVER") == nullptr;
+}
+
 PostgresServer& PostgresServerOfThisProgram() {
   static const std::unique_ptr<PostgresServer> server = [] {
     auto started = PostgresServer::Start();
-    if (absl::IsNotFound(started.status()) &&
-        getenv("REQUIRE_POSTGRES_SERVER") == nullptr) {
+    if (IsNotRequired(started.status())) {
       std::cout << "Skipped: " << started.status().message() << "\n";
       exit(0);
     }

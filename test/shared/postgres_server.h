@@ -81,9 +81,13 @@ class PostgresServer {
   pid_t pooler_ = -1;
 };
 
+// Whether a server is not installed, as `started` tells, and need not be:
+// REQUIRE_POSTGRES_SERVER is not set.
+bool IsNotRequired(const absl::Status& started);
+
 // Returns the server that all tests of this program share, with tables. If none
 // is installed, ends the program: with success, and a message that says what to
-// install, unless REQUIRE_POSTGRES_SERVER is set.
+// install, if `IsNotRequired()`.
 PostgresServer& PostgresServerOfThisProgram();
 
 }  // namespace workqueue

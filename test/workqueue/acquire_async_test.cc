@@ -64,7 +64,7 @@ class TakeTurnsTest : public ::testing::Test {
     for (int i = 0; i < kEach; ++i) {
       threads_.emplace_back([this] { got_ += queue_->Acquire().ok() ? 1 : 0; });
     }
-    fifo->AwaitBlocked(*queue_, 2 * kEach);  // Each calls `Len()` twice.
+    fifo->AwaitBlocked(*queue_, kEach);
     for (int i = 0; i < kEach; ++i) {
       queue_->AcquireAsync(&executor_,
                            [this](Item item) { called_ += item.ok() ? 1 : 0; });

@@ -35,6 +35,18 @@ namespace {
 
 using Items = std::vector<int>;
 
+// An item that a queue can push.
+struct Shared {
+  bool operator==(const Shared& other) const noexcept {
+    return owned == other.owned;
+  }
+  template <typename H>
+  friend H AbslHashValue(H hash, const Shared& it) {
+    return H::combine(std::move(hash), it.owned.get());
+  }
+  std::shared_ptr<int> owned;
+};
+
 class ContendedQueueTest : public testing::Test {
  protected:
   static QueueOptions<int> On(FakeClock* clock) {
@@ -147,13 +159,14 @@ TEST_F(ContendedQueueTest, AWorkerThatBlocksGetsEveryItem) {
 }
 
 TEST_F(ContendedQueueTest, TheDestructorDropsPushedItems) {
-  const auto item = std::make_shared<int>(1);
+  const auto owned = std::make_shared<int>(1);
   {
-    ContendedQueue<std::shared_ptr<int>> queue;
-    queue.Add(item);
-    EXPECT_EQ(item.use_count(), 2);
+    ContendedQueue<Shared> queue;
+    ASSERT_TRUE(queue.OpenRing());
+    queue.Add({owned});
+    EXPECT_EQ(owned.use_count(), 2);
   }
-  EXPECT_EQ(item.use_count(), 1);
+  EXPECT_EQ(owned.use_count(), 1);
 }
 
 // -----------------------------------------------------------------------------
@@ -223,7 +236,19 @@ TEST_F(ContendedPriorityQueueTest, EachCallSeesThePushedItems) {
   EXPECT_EQ(GetAll(), (Items{1, 2, 3}));
 }
 
-TEST_F(ContendedPriorityQueueTest, TheDestructorDropsPushedItems) { Push(1); }
+TEST_F(ContendedPriorityQueueTest, TheDestructorDropsPushedItems) {
+  const auto owned = std::make_shared<int>(1);
+  {
+    PriorityQueueOptions<Shared> options;
+    options.clock = &clock_;
+    PriorityQueue<Shared> queue(std::move(options));
+    clock_.Step(absl::ZeroDuration());
+    ASSERT_TRUE(internal::RingOpener::Open(&queue));
+    queue.Add({owned});
+    EXPECT_EQ(owned.use_count(), 2);
+  }
+  EXPECT_EQ(owned.use_count(), 1);
+}
 
 TEST_F(ContendedPriorityQueueTest, WithAnOrderingNothingIsPushed) {
   PriorityQueueOptions<int> options;

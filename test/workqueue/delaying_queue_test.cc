@@ -258,9 +258,10 @@ TEST(DelayingQueueRealClockTest, NeverEarly) {
   Clock* const clock = Clock::GetRealClock();
   const absl::Time start = clock->TimeNow();
   for (int i : {3, 1, 2}) queue.AddAfter(i, i * kMs);
-  for (int i : {1, 2, 3}) {
-    EXPECT_EQ(queue.Get(), i);
-    EXPECT_GE(clock->TimeNow() - start, i * kMs);
+  // Their order depends on how long the calls above take.
+  for (int n = 0; n < 3; ++n) {
+    const std::optional<int> i = queue.Get();
+    EXPECT_GE(clock->TimeNow() - start, *i * kMs);
   }
 }
 

@@ -89,10 +89,10 @@ class QueueOfAKind {
   }
 
  protected:
-  // Blocks until other threads have blocked `n` times in a get without a
-  // deadline. Returns at once if the queue is not watched. So a test must also
-  // pass if the threads do not block yet.
-  void AwaitBlocked(int n) {
+  // Blocks until `n` other threads have blocked in a get without a deadline.
+  // Returns at once if the queue is not watched. So a test must also pass if
+  // the threads do not block yet.
+  void AwaitBlocked(size_t n) {
     if (fifo_ != nullptr) fifo_->AwaitBlocked(*queue_, n);
   }
 

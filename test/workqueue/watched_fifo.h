@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
+#include <set>
 #include <thread>  // NOLINT(build/c++11)
 #include <vector>
 
@@ -46,13 +47,13 @@ class WatchedFifo final : public Ordering<T> {
   // The items touched so far.
   std::vector<T> touched() const { return touched_; }
 
-  // Blocks until threads other than the one that made this ordering have called
-  // `Len()` `n` times and have released the queue's lock. `Get()` and
+  // Blocks until `n` threads other than the one that made this ordering have
+  // called `Len()` and have released the queue's lock. `Get()` and
   // `ShutDownWithDrain()` call `Len()` just before they wait.
-  void AwaitBlocked(const Interface<T>& queue, int n) {
+  void AwaitBlocked(const Interface<T>& queue, size_t n) {
     {
       internal::MutexLock lock(&mu_);
-      while (looks_ < n) looked_.Wait(&mu_);
+      while (looked_.size() < n) looked_changed_.Wait(&mu_);
     }
     queue.Len();  // Gets the lock only once the last of them waits.
   }
@@ -70,8 +71,8 @@ class WatchedFifo final : public Ordering<T> {
   size_t Len() const override {
     if (std::this_thread::get_id() != maker_) {
       internal::MutexLock lock(&mu_);
-      ++looks_;
-      looked_.SignalAll();
+      looked_.insert(std::this_thread::get_id());
+      looked_changed_.SignalAll();
     }
     return items_.size();
   }
@@ -89,8 +90,8 @@ class WatchedFifo final : public Ordering<T> {
   std::vector<T> touched_;
 
   mutable absl::Mutex mu_;
-  mutable absl::CondVar looked_;
-  mutable int looks_ ABSL_GUARDED_BY(mu_) = 0;
+  mutable absl::CondVar looked_changed_;
+  mutable std::set<std::thread::id> looked_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace workqueue

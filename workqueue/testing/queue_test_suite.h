@@ -29,11 +29,13 @@
 #include <optional>
 #include <ostream>
 #include <string>
+#include <thread>  // NOLINT(build/c++11)
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "workqueue/clock/fake_clock.h"
@@ -97,6 +99,18 @@ class QueueTestSuite : public testing::TestWithParam<QueueTestCase> {
   // Blocks until a shutdown has begun on another thread. The queue must be
   // empty.
   void AwaitShutDown() { EXPECT_EQ(queue_->Get(), std::nullopt); }
+
+  // Starts `Get()` on another thread, which most probably blocks by now.
+  std::future<std::optional<std::string>> StartGet() {
+    absl::Notification begun;
+    auto got = Async([this, &begun] {
+      begun.Notify();
+      return queue_->Get();
+    });
+    begun.WaitForNotification();
+    for (int i = 0; i < 100; ++i) std::this_thread::yield();
+    return got;
+  }
 
   // Starts `ShutDownWithDrain()` on another thread, and returns its result.
   std::future<bool> StartDrain() {
@@ -289,7 +303,7 @@ TEST_P(QueueTestSuite, DoneTwiceLeavesAnItemThatCameBackQueued) {
 }
 
 TEST_P(QueueTestSuite, GetBlocksUntilThereIsAnItem) {
-  auto got = Async([this] { return queue_->Get(); });
+  auto got = StartGet();
   EXPECT_TRUE(queue_->Add("a"));
   EXPECT_EQ(got.get(), "a");
 }
@@ -298,7 +312,7 @@ TEST_P(QueueTestSuite, EachAddServesOneGet) {
   constexpr int kGetters = 8;
   std::vector<std::future<std::optional<std::string>>> getters;
   for (int i = 0; i < kGetters; ++i) {
-    getters.push_back(Async([this] { return queue_->Get(); }));
+    getters.push_back(StartGet());
   }
   for (int i = 0; i < kGetters; ++i) queue_->Add(std::to_string(i));
   std::vector<bool> seen(kGetters);
@@ -309,7 +323,7 @@ TEST_P(QueueTestSuite, EachAddServesOneGet) {
 TEST_P(QueueTestSuite, DoneServesAGetIfTheItemComesBack) {
   queue_->Add("a");
   ASSERT_EQ(queue_->Get(), "a");
-  auto got = Async([this] { return queue_->Get(); });
+  auto got = StartGet();
   queue_->Add("a");
   queue_->Done("a");
   EXPECT_EQ(got.get(), "a");
@@ -361,7 +375,7 @@ TEST_P(QueueTestSuite, AnItemAddedAgainBeforeShutDownIsProcessedAfterIt) {
 TEST_P(QueueTestSuite, ShutDownEndsEveryGet) {
   std::vector<std::future<std::optional<std::string>>> getters;
   for (int i = 0; i < 8; ++i) {
-    getters.push_back(Async([this] { return queue_->Get(); }));
+    getters.push_back(StartGet());
   }
   queue_->ShutDown();
   for (auto& getter : getters) EXPECT_EQ(getter.get(), std::nullopt);
@@ -654,7 +668,7 @@ TEST_P(QueueTestSuite, AnItemThatIsGivenBackServesAGet) {
   queue_->Add("a");
   absl::StatusOr<Lease<std::string>> lease = queue_->Acquire();
   ASSERT_TRUE(lease.ok());
-  auto got = Async([this] { return queue_->Get(); });
+  auto got = StartGet();
   lease->GiveBack();
   EXPECT_EQ(got.get(), "a");
 }
@@ -671,7 +685,7 @@ TEST_P(QueueTestSuite, AClosedQueueTakesNothing) {
 TEST_P(QueueTestSuite, CloseEndsEveryGet) {
   std::vector<std::future<std::optional<std::string>>> getters;
   for (int i = 0; i < 4; ++i) {
-    getters.push_back(Async([this] { return queue_->Get(); }));
+    getters.push_back(StartGet());
   }
   queue_->Close();
   for (auto& getter : getters) EXPECT_EQ(getter.get(), std::nullopt);
