@@ -353,9 +353,12 @@ class DelayingQueue final
     bool taken = false;
     internal::TryCall([&] {
       HoldCallbacks hold;
-      MutexLock lock(&mu_);
-      DrainAddChannel(now);
-      taken = AddInsteadOfWaiting(item, hash).ok();
+      const internal::MutexTryLock lock(&mu_);
+      if (!lock.held()) return;  // The queue below may call this function.
+      [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+        DrainAddChannel(now);
+        taken = AddInsteadOfWaiting(item, hash).ok();
+      }();
     });
     return taken;
   }
@@ -391,8 +394,8 @@ class DelayingQueue final
           [this, now]()
               ABSL_NO_THREAD_SAFETY_ANALYSIS { DrainAddChannel(now); });
     }
-    while (AddDueBatch(now)) {
-    }
+    // The other clients of the loop have their turns, too.
+    if (AddDueBatch(now)) return absl::InfinitePast();
     MutexLock lock(&mu_);
     absl::Time next = waiting_.NextWake();
     if (!took_in_all) next = (std::min)(next, now + internal::RetryDelay());

@@ -379,8 +379,8 @@ class Interface {
   //     });
   //
   // Callbacks are served in the order of these calls. If threads block in the
-  // queue, too, threads and callbacks take turns; but if the executor does not
-  // begin the task, a thread gets the item. The thread that makes an item
+  // queue, too, threads and callbacks take turns; but a thread that is faster
+  // than the executor gets the item. The thread that makes an item
   // available submits a task to the executor, without a lock of the queue; the
   // task takes the item and calls `callback`. So a callback may call every
   // function of the queue. If several callbacks are submitted at the same time

@@ -142,8 +142,9 @@ class Ordering {
   virtual QueuedItem<T>* Pop() = 0;
 
   // Called when the processing of `item`, which `Pop()` has returned, has
-  // ended. If `item` was added meanwhile, a call of `Push()` follows. Must not
-  // throw. The default does nothing.
+  // ended. If `item` was added meanwhile, a call of `Push()` follows, and
+  // `item->priority()` and `item->is_retry()` may differ from those at `Pop()`.
+  // Must not throw. The default does nothing.
   virtual void OnDone(QueuedItem<T>* /*item*/) {}
 
   // Removes `item`, which is in the ordering, and returns true. A

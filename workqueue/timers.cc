@@ -48,7 +48,8 @@ Timers::~Timers() {
     {
       MutexLock lock(&mu_);
       // Calls in progress return without the loop.
-      if (!left() && entries_.size() > calls_ && loop_->IsDrivenHere()) {
+      if (!left() && entries_.size() > calls_ && loop_->driven() &&
+          loop_->IsRunHere()) {
         internal::Fatal(
             "timers are destroyed on the thread that runs their waiting loop, "
             "while executors still have callbacks; shut them down first, and "

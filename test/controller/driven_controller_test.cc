@@ -16,6 +16,7 @@
 
 #include "absl/base/config.h"
 #include "absl/status/status.h"
+#include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "gmock/gmock.h"
@@ -582,6 +583,42 @@ TEST_F(DrivenControllerTest, ALoopWithAThreadWorks) {
   clock_.Step(absl::ZeroDuration());
   clock_.Step(absl::ZeroDuration());
   EXPECT_TRUE(stopped);
+}
+
+// The controller and its queue are the last ones on the loop, and own it.
+TEST_F(DrivenControllerTest, TheCallbackOfAStopMayDestroyALoopWithAThread) {
+  auto options = Options();
+  options.clock = std::make_shared<WaitingLoop>(&clock_);
+  auto controller = New(std::move(options));
+  ASSERT_EQ(controller->StartAsync([](absl::Status) {}), absl::OkStatus());
+  clock_.Step(absl::ZeroDuration());
+  absl::Notification destroyed;
+  ASSERT_EQ(controller->StopAsync(absl::InfiniteDuration(),
+                                  [&](bool) {
+                                    controller.reset();
+                                    destroyed.Notify();
+                                  }),
+            absl::OkStatus());
+  destroyed.WaitForNotification();
+  EXPECT_EQ(clock_.NumWaiters(), 0u);
+}
+
+TEST_F(DrivenControllerTest, ASourceOnALoopWithAThreadMayStop) {
+  auto options = Options();
+  options.clock = std::make_shared<WaitingLoop>(&clock_);
+  StringController* to_stop = nullptr;
+  Source<std::string> source;
+  absl::Notification stopped;
+  source.run_async = [&](auto, SourceDone done) {
+    EXPECT_FALSE(to_stop->Stop());
+    done(absl::OkStatus());
+    stopped.Notify();
+  };
+  options.sources.push_back(std::move(source));
+  const auto controller = New(std::move(options));
+  to_stop = controller.get();
+  EXPECT_EQ(controller->Start(), absl::OkStatus());
+  stopped.WaitForNotification();
 }
 
 TEST_F(DrivenControllerTest, ACallbackNeedsALoop) {

@@ -18,6 +18,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
@@ -35,6 +36,7 @@
 #include "workqueue/internal/forwarding_queue.h"
 #include "workqueue/ordering.h"
 #include "workqueue/priority_queue.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue::kept_adds_test {
 namespace {
@@ -363,6 +365,20 @@ TEST_P(KeptAddsTest, AStopSaysThatTheyAreLost) {
   EXPECT_EQ(log_.messages().back(),
             "E controller test: 1 added items are lost: the queue took none: "
             "UNAVAILABLE: no server");
+}
+
+TEST_P(KeptAddsTest, AStopEndsAnAddThatBlocks) {
+  Start();
+  std::vector<std::string> items;
+  for (int i = 0; i < 1000001; ++i) items.push_back(std::to_string(i));
+  absl::Status added;
+  Thread adder([&] { added = context_->queue.AddItems({}, items); });
+  while (!absl::StrContains(controller_->Healthy().message(), " 1000000 ")) {
+    std::this_thread::yield();
+  }
+  EXPECT_FALSE(controller_->Stop(absl::ZeroDuration()));
+  adder.join();
+  EXPECT_TRUE(absl::IsCancelled(added)) << added;
 }
 
 WORKQUEUE_INSTANTIATE(KeptAddsTest);

@@ -13,7 +13,7 @@
 //   -DSTOPPERS=1 -DADDERS=1 -DINLINE=1           | holds
 //   -DBOUND=1                                    | holds, and all_end
 //   -DBOUND=1 -DSTOPPERS=1 -DCALLBACKS=1         | holds
-//   -DBROKEN_CANCELLED_WAKES_NOBODY              | assertion .*waiting
+//   -DBROKEN_CANCELLED_KEEPS_ITS_TURN            | assertion .*cancelled
 //   -DBROKEN_CANCEL_REMOVES_THE_WOKEN            | assertion .*gone
 //   -DGETTERS=0 -DBROKEN_RUN_WAKES_NOBODY        | assertion .*waiting
 //   -DGETTERS=0 -DBROKEN_THROW_WAKES_NOBODY      | assertion .*waiting
@@ -161,7 +161,8 @@ inline WakeGetters() {
   fi;
   wanted = (waiting != 0 && shutting_down && !must_wait -> AT_A_TIME : for_items);
   WakeUpTo(wanted);
-  assert(!ready || getters == 0 || woken_threads > 0)  // asleep for a busy executor
+  assert(!ready || getters == 0 || woken_threads > 0);  // asleep for a busy executor
+  assert(!ready || waiting == 0 || woken_threads > 0 || (woken & ~cancelled) != 0)
 }
 inline WakeUpTo(most) {
   do
@@ -259,14 +260,9 @@ inline RunCallback(one) {
     woken = woken & ~one;
     blocked--;
 #if !defined(BROKEN_WOKEN_FOR_EVER)
-    woken_getters--;
+    woken_getters = woken_getters - (cancelled & one -> 0 : 1);
 #endif
-#if defined(BROKEN_CANCELLED_WAKES_NOBODY)
-    if
-    :: cancelled & one
-    :: else -> WakeGetters()
-    fi
-#elif defined(BROKEN_RUN_WAKES_NOBODY)
+#if defined(BROKEN_RUN_WAKES_NOBODY)
     if
     :: got
     :: else -> WakeGetters()
@@ -391,9 +387,11 @@ proctype Canceller() {
       blocked--
     :: woken & id ->
       over = over | id;
+#if !defined(BROKEN_CANCELLED_KEEPS_ITS_TURN)
+      woken_getters--;
+#endif
 #if defined(BROKEN_CANCEL_REMOVES_THE_WOKEN)
       woken = woken & ~id;
-      woken_getters--;
       blocked--
 #else
       cancelled = cancelled | id

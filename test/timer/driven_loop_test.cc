@@ -196,14 +196,14 @@ TEST_F(DrivenLoopTest, SeesThatTheClockHasGoneBack) {
 }
 
 TEST_F(DrivenLoopTest, KnowsItsThread) {
-  EXPECT_TRUE(loop_->IsDrivenHere());  // It was made here.
+  EXPECT_TRUE(loop_->IsRunHere());  // It was made here.
   Thread([this] {
-    EXPECT_FALSE(loop_->IsDrivenHere());
+    EXPECT_FALSE(loop_->IsRunHere());
     loop_->RunDue();
-    EXPECT_TRUE(loop_->IsDrivenHere());
+    EXPECT_TRUE(loop_->IsRunHere());
   }).join();
-  EXPECT_FALSE(loop_->IsDrivenHere());
-  EXPECT_FALSE(WaitingLoop(&clock_).IsDrivenHere());
+  EXPECT_FALSE(loop_->IsRunHere());
+  EXPECT_FALSE(WaitingLoop(&clock_).IsRunHere());
 }
 
 TEST_F(DrivenLoopTest, TheClockTellsOfTheNextRun) {

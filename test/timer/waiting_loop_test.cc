@@ -690,5 +690,22 @@ TEST_F(WaitingLoopTest, AGreedyClientDoesNotStarveOthers) {
   loop_.Remove(&other);
 }
 
+TEST(WaitingLoopEndTest, AClientMayDestroyTheLoop) {
+  FakeClock clock(kStart);
+  absl::Notification destroyed;
+  auto loop = std::make_shared<WaitingLoop>(&clock);
+  TestClient* this_client = nullptr;
+  TestClient client([&](absl::Time) {
+    loop->Remove(this_client);
+    loop.reset();
+    destroyed.Notify();
+    return absl::InfiniteFuture();
+  });
+  this_client = &client;
+  loop->Add(&client);
+  destroyed.WaitForNotification();
+  EXPECT_EQ(clock.NumWaiters(), 0u);
+}
+
 }  // namespace
 }  // namespace workqueue::waiting_loop_test

@@ -105,6 +105,25 @@ TEST_F(TakeTurnsTest, EachSecondOfABurstIsForACallback) {
   EXPECT_EQ(called_, 4);
 }
 
+// Its executor may not run the task for long.
+TEST(AcquireAsyncTest, AnotherCallbackGetsTheItemOfACancelledOne) {
+  Queue<std::string> queue;
+  ManualExecutor busy, idle;
+  const AcquireId cancelled = queue.AcquireAsync(&busy, [](Item) {});
+  int called = 0;
+  queue.AcquireAsync(&idle, [&](Item item) { called += item.ok() ? 1 : 0; });
+  queue.Add("1");
+  EXPECT_EQ(busy.size(), 1u);
+  EXPECT_EQ(idle.size(), 0u);
+  EXPECT_TRUE(queue.CancelAcquire(cancelled));
+  EXPECT_EQ(idle.size(), 1u);
+  idle.RunAll();
+  EXPECT_EQ(called, 1);
+  busy.RunAll();
+  queue.Add("2");
+  EXPECT_EQ(*queue.TryGet(), "2");
+}
+
 // -----------------------------------------------------------------------------
 // Without a lock
 // -----------------------------------------------------------------------------

@@ -21,6 +21,7 @@
 #include "gtest/gtest.h"
 #include "test/workqueue/recording_log.h"
 #include "test/workqueue/recording_metrics.h"
+#include "test/workqueue/watched_fifo.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/executor.h"
@@ -160,6 +161,32 @@ TEST_F(DrivenQueueDeathTest, AQueueThatWouldWaitForTheLoopIsNotDestroyed) {
       },
       "queue pods is destroyed on the thread that runs its waiting loop, "
       "before its callbacks have been called");
+}
+
+TEST_F(DrivenQueueTest, AQueueInWhichAThreadBlocksIsDestroyed) {
+  QueueOptions<std::string> options;
+  options.clock = loop_;
+  auto fifo = std::make_unique<WatchedFifo<std::string>>();
+  WatchedFifo<std::string>* const watched = fifo.get();
+  options.ordering = std::move(fifo);
+  auto queue = std::make_unique<Queue<std::string>>(std::move(options));
+  Thread thread([&] { EXPECT_EQ(queue->Get(), std::nullopt); });
+  watched->AwaitBlocked(*queue, 1);
+  queue.reset();
+  thread.join();
+}
+
+// The other clients of the loop have their turns in between.
+TEST_F(DrivenQueueTest, ManyDueItemsTakeSeveralRuns) {
+  DelayingQueue<int> queue(On<DelayingQueueOptions<int>>());
+  for (int i = 0; i < 1000; ++i) queue.AddAfter(i, kSecond);
+  Step(absl::ZeroDuration());
+  clock_.Step(kSecond);
+  EXPECT_LE(loop_->RunDue(), clock_.TimeNow());
+  EXPECT_GT(queue.Len(), 0u);
+  EXPECT_LT(queue.Len(), 500u);
+  Step(absl::ZeroDuration());
+  EXPECT_EQ(queue.Len(), 1000u);
 }
 
 TEST_F(DrivenQueueTest, AQueueThatHasBeenShutDownBeforeIsDestroyed) {

@@ -29,13 +29,14 @@ bool Reconciliation::Lost() const {
 }
 
 bool Reconciliation::Cancelled() const {
-  // A complete reconciliation may not read the clock, which may be gone.
-  return cancelled_ || completed_ ||
-         info_.clock->TimeNow() >= info_.clock_deadline || Lost();
+  return Remaining() <= absl::ZeroDuration();
 }
 
 absl::Duration Reconciliation::Remaining() const {
-  if (cancelled_ || completed_ || Lost()) return absl::ZeroDuration();
+  if (cancelled_) return absl::ZeroDuration();
+  // With the lock, neither the lease nor the clock ends.
+  MutexLock lock(&mu_);
+  if (completed_ || LeaseLost()) return absl::ZeroDuration();
   return std::max(info_.clock_deadline - info_.clock->TimeNow(),
                   absl::ZeroDuration());
 }

@@ -135,9 +135,9 @@ class Controller final : private internal::ControllerCore {
   //     stopped before. Such a call does not stop a controller that runs.
   //
   // The message of the error is a single line, as that of `Healthy()`.
-  // On the thread of a loop that the program drives, a call that would wait for
-  // a source returns `absl::FailedPreconditionError`, and does not start the
-  // controller.
+  // On the thread of the loop that is `ControllerOptions::clock`, a call that
+  // would wait for a source returns `absl::FailedPreconditionError`, and does
+  // not start the controller.
   absl::Status Start() { return Lifecycle::Start(); }
 
   // Starts the controller without blocking. `started` is called once, on the
@@ -213,7 +213,7 @@ class Controller final : private internal::ControllerCore {
   // call passes, other calls that wait for the queued items return, too. If
   // the reconcile function or a source calls `Stop()`, the controller begins to
   // stop, and `Stop()` returns false without waiting. So does a call that would
-  // block the thread of a loop that the program drives.
+  // block the thread of the loop that is `ControllerOptions::clock`.
   bool Stop(absl::Duration timeout = absl::InfiniteDuration()) {
     return Lifecycle::Stop(timeout);
   }
@@ -437,6 +437,7 @@ class Controller final : private internal::ControllerCore {
   absl::StatusOr<bool> Idle(absl::Duration timeout) override;
   bool QueueAnswers() const override;
   bool HasLostAdds() const override { return kept_adds_.HasLost(); }
+  void EndBlockedAdds() override { kept_adds_.BeginStop(); }
   void AcquireNextAsync(LeasedItem* ended, Executor* executor,
                         std::shared_ptr<internal::AsyncGate> to) override;
 

@@ -535,7 +535,8 @@ void Informer<Object>::TellSynced(Listener& listener) {
                   [](const auto& it) { return it.second.delays_sync; });
   listener.must_tell_synced = delayed;
   if (!delayed && listener.handler.on_synced != nullptr) {
-    listener.must_tell_synced = !Call(listener, listener.handler.on_synced);
+    listener.must_tell_synced =
+        !Call(listener, [&listener] { listener.handler.on_synced(); });
     // The handler may take the call for health.
     listener.must_tell_health |= !listener.untold.empty();
   }

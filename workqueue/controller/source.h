@@ -32,7 +32,8 @@ struct SourceContext {
   // returns OK. Meanwhile `Controller::Healthy()` returns
   // an `absl::UnavailableError` that says how many items are kept, and calls do
   // not wait for the engine. An item is kept once, however often it is added.
-  // A call blocks as long as a million items are kept. The controller loses
+  // A call blocks as long as a million items are kept, but not during a stop:
+  // then it returns `absl::CancelledError`. The controller loses
   // what is still kept when it stops, and `Controller::Stop()` then returns
   // false. Items that a rate limiter delays, and `Reschedule()`, are not kept:
   // the call returns the error.

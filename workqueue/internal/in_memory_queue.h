@@ -128,8 +128,11 @@ class InMemoryQueue : public QueueCore<T, Order, Hash, Eq>,
     Getter* const getter = getters_by_slot_->Find(id);
     if (getter == nullptr || getter->callback == nullptr) return false;
     cancelled = std::exchange(getter->callback, nullptr);
-    // If it has been woken, its executor still calls RunCallback().
-    if (!getter->woken) {
+    if (getter->woken) {
+      // Its executor still calls RunCallback(), and may be busy until then.
+      --woken_getters_;
+      ++this->cancelled_;
+    } else {
       callbacks_.Remove(getter);
       Delete(getter);
     }
@@ -289,10 +292,12 @@ class InMemoryQueue : public QueueCore<T, Order, Hash, Eq>,
     {
       Lock lock(this);
       Getter* const getter = getters_by_slot_->At(slot);
-      if (getter->callback != nullptr) {
+      if (getter->callback == nullptr) {
+        --this->cancelled_;
+      } else {
+        --woken_getters_;
         if (this->MustWait(order_.next())) {
           WaitAgain(getter);  // Another thread has taken the item.
-          --woken_getters_;
           return;
         }
         lease = CatchAsStatus(
@@ -303,11 +308,9 @@ class InMemoryQueue : public QueueCore<T, Order, Hash, Eq>,
                   return LeaseAccess::Make<T>(this, LeaseNext(CoarseNow()));
                 });
         callback = std::move(getter->callback);
+        this->BeginCall();  // The destructor waits for its end.
       }
       Delete(getter);
-      --woken_getters_;
-      // The destructor waits for the call.
-      if (callback != nullptr) this->BeginCall();
     }
     if (callback == nullptr) return;
     const absl::Cleanup called = [this] { this->EndCall(); };

@@ -176,13 +176,14 @@ void QueueState::BeginDestruction() {
 void QueueState::AwaitNobodyBlocks() {
   Trampoline::RunDeferred();
   MutexLock lock(&mu_);
-  // Calls return without the loop.
-  if (ThreadsBlock() && BlocksLoop()) {
+  // Calls and threads return without the loop.
+  if (callbacks_.size() + woken_getters_ + cancelled_ > woken_threads_ &&
+      BlocksLoop()) {
     Fatal(absl::StrCat(
         errors_.who(),
         " is destroyed on the thread that runs its waiting loop, before its "
-        "callbacks have been called or its threads have returned; shut it down "
-        "first, and let the loop run"));
+        "callbacks have been called; shut it down first, and let the loop "
+        "run"));
   }
   const uint64_t ended = ended_calls_.fetch_add(kDestroyed);
   const auto nobody_blocks = [this, ended]() ABSL_NO_THREAD_SAFETY_ANALYSIS {

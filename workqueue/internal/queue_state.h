@@ -118,9 +118,10 @@ class QueueState {
     return getters_.size() + callbacks_.size() > 0;
   }
 
-  // Returns whether a thread blocks in the queue, or a callback waits in it.
+  // Returns whether a thread blocks in the queue, or a callback waits in it, or
+  // has been cancelled and its executor has yet to run its task.
   bool ThreadsBlock() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    return blocked_ + callbacks_.size() + woken_getters_ > 0;
+    return blocked_ + callbacks_.size() + woken_getters_ + cancelled_ > 0;
   }
 
   // Wakes threads and callbacks that wait for an item. `queued` items are
@@ -198,7 +199,7 @@ class QueueState {
 
   // Returns whether this thread must not block.
   bool BlocksLoop() const {
-    return driven_loop_ != nullptr && driven_loop_->IsDrivenHere();
+    return driven_loop_ != nullptr && driven_loop_->IsRunHere();
   }
 
   static constexpr uint64_t kDestroyed = uint64_t{1} << 63;
@@ -236,9 +237,11 @@ class QueueState {
   // have been woken and do not run yet. While an item is ready and one of them
   // waits, at least one has been woken; and if a thread waits, a thread. This
   // class wakes callbacks, and the derived class does whatever else happens to
-  // them.
+  // them. A callback that is cancelled after it has been woken leaves that
+  // number: its executor may be busy for long.
   size_t woken_getters_ ABSL_GUARDED_BY(mu_) = 0;
   size_t woken_threads_ ABSL_GUARDED_BY(mu_) = 0;  // those that are threads
+  size_t cancelled_ ABSL_GUARDED_BY(mu_) = 0;      // tasks without a callback
   IntrusiveList<CallbackGetter> callbacks_ ABSL_GUARDED_BY(mu_);
   IntrusiveList<Getter> getters_ ABSL_GUARDED_BY(mu_);
 

@@ -252,7 +252,7 @@ void Scheduler::ShutDown() { StopScheduling(/*drop_due=*/true); }
 
 bool Scheduler::ShutDownWithDrainWithin(absl::Duration timeout) {
   if (StopScheduling(/*drop_due=*/false)) return false;
-  if (loop_ != nullptr && loop_->IsDrivenHere()) return false;
+  if (loop_ != nullptr && loop_->IsRunHere()) return false;
   const auto ended = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     return tasks_.size() == 0;
   };

@@ -41,6 +41,7 @@ WaitingLoop::WaitingLoop(Clock* clock, std::function<void()> wake)
       runner_(std::this_thread::get_id()) {}
 
 WaitingLoop::~WaitingLoop() {
+  bool is_here;
   {
     MutexLock lock(&mu_);
     if (!turns_.empty()) {
@@ -49,9 +50,16 @@ WaitingLoop::~WaitingLoop() {
                        turns_.size()));
     }
     stopping_ = true;
-    if (!driven_) wake_();
+    is_here = destroyed_ != nullptr && runner_ == std::this_thread::get_id();
+    if (is_here) *destroyed_ = true;
+    if (!driven_ && !is_here) wake_();
   }
-  if (thread_.joinable()) thread_.join();
+  if (!thread_.joinable()) return;
+  if (is_here) {
+    thread_.detach();
+  } else {
+    thread_.join();
+  }
 }
 
 void WaitingLoop::Add(Client* client) {
@@ -80,7 +88,8 @@ void WaitingLoop::Wake(Client* client) {
 
 absl::Time WaitingLoop::RunDue() {
   if (!driven_) internal::Fatal("RunDue() of a waiting loop with a thread");
-  return RunClients();
+  bool destroyed = false;
+  return RunClients(&destroyed);
 }
 
 absl::Time WaitingLoop::NextRun() {
@@ -88,9 +97,9 @@ absl::Time WaitingLoop::NextRun() {
   return Sleep();
 }
 
-bool WaitingLoop::IsDrivenHere() const {
+bool WaitingLoop::IsRunHere() const {
   MutexLock lock(&mu_);
-  return driven_ && runner_ == std::this_thread::get_id();
+  return runner_ == std::this_thread::get_id();
 }
 
 void WaitingLoop::SetTurn(Client* client, absl::Time time) {
@@ -116,8 +125,10 @@ void WaitingLoop::WakeIfAsleep() {
 
 void WaitingLoop::Loop(Parker* parker) {
   internal::NameThisThread(name_, "loop");
+  bool destroyed = false;
   while (true) {
-    const absl::Time next_run = RunClients();
+    const absl::Time next_run = RunClients(&destroyed);
+    if (destroyed) return;
     {
       MutexLock lock(&mu_);
       if (stopping_) {
@@ -130,11 +141,12 @@ void WaitingLoop::Loop(Parker* parker) {
   }
 }
 
-absl::Time WaitingLoop::RunClients() {
+absl::Time WaitingLoop::RunClients(bool* destroyed) {
   {
     MutexLock lock(&mu_);
     if (runs_) internal::Fatal("a waiting loop is run twice at the same time");
     runs_ = true;
+    destroyed_ = destroyed;
     runner_ = std::this_thread::get_id();
     end_ = next_number_;
     wake_time_.Clear();
@@ -146,7 +158,9 @@ absl::Time WaitingLoop::RunClients() {
   absl::Time next_run;
   Client* client = BeginFirstRun(now, &next_run);
   while (client != nullptr) {
-    client = EndRun(client, client->Run(now), &next_run);
+    const absl::Time time = client->Run(now);
+    if (*destroyed) return absl::InfiniteFuture();
+    client = EndRun(client, time, &next_run);
   }
   return next_run;
 }
@@ -181,6 +195,7 @@ WaitingLoop::Client* WaitingLoop::BeginRun(absl::Time* next_run) {
   if (stopping_ || turns_.empty() || turns_.front().time > now_ ||
       turns_.front().number >= end_) {
     runs_ = false;
+    destroyed_ = nullptr;
     *next_run = Sleep();
     return nullptr;
   }

@@ -107,7 +107,8 @@ class WaitingLoop {
   WaitingLoop(Clock* clock, std::function<void()> wake);
 
   // Blocks until the thread has ended, if the loop has one. Aborts the program
-  // if there are clients.
+  // if there are clients. A client may destroy the loop that calls its `Run()`,
+  // once it has removed itself: what it calls may destroy the last queue.
   ~WaitingLoop();
 
   WaitingLoop(const WaitingLoop&) = delete;
@@ -132,9 +133,8 @@ class WaitingLoop {
   // Returns whether the program drives the loop.
   bool driven() const { return driven_; }
 
-  // Returns whether the calling thread is that of a loop that the program
-  // drives.
-  bool IsDrivenHere() const ABSL_LOCKS_EXCLUDED(mu_);
+  // Returns whether the calling thread is that of the loop.
+  bool IsRunHere() const ABSL_LOCKS_EXCLUDED(mu_);
 
   // Adds `client`, and runs it soon. Not owned; the client must be removed
   // before it is destroyed. If this throws `std::bad_alloc`, nothing has
@@ -172,8 +172,8 @@ class WaitingLoop {
   void Loop(Parker* parker);
 
   // Runs the clients that are due, each once at most. Returns the time of the
-  // next run.
-  absl::Time RunClients() ABSL_LOCKS_EXCLUDED(mu_);
+  // next run. Sets `*destroyed` if a client has destroyed this object.
+  absl::Time RunClients(bool* destroyed) ABSL_LOCKS_EXCLUDED(mu_);
 
   // Each returns the client to run, after it has stored the client as running_.
   // If there is none, ends RunClients(), returns null, and stores in
@@ -210,6 +210,8 @@ class WaitingLoop {
   internal::WakeTime wake_time_ ABSL_GUARDED_BY(mu_);
   std::thread::id runner_ ABSL_GUARDED_BY(mu_);  // the loop's thread
   bool runs_ ABSL_GUARDED_BY(mu_) = false;       // in RunClients()
+  // Of RunClients(), null outside of it.
+  bool* destroyed_ ABSL_GUARDED_BY(mu_) = nullptr;
   // RunClients() runs the clients whose turns have lower numbers.
   uint64_t end_ ABSL_GUARDED_BY(mu_) = 0;
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;

@@ -102,14 +102,21 @@ class KeptAdds final : public ForwardingRateLimitingQueue<T>,
     return dropped_ + entries_.size() > 0;
   }
 
-  // Ends the thread, and the adds that block. Must be called.
+  // Ends the adds that block, for the controller waits for its sources now.
+  // From now on an add fails that would block.
+  void BeginStop() {
+    MutexLock lock(&mu_);
+    stopping_ = true;
+  }
+
+  // Ends the thread, too. Must be called.
   void Stop() {
     {
       MutexLock lock(&mu_);
-      stopping_ = true;
+      stopping_ = ended_ = true;
     }
     if (loop_ != nullptr) loop_->Remove(this);
-    // The thread takes mu_. It is not started any more.
+    // The thread takes mu_. It is not started any more, as ended_ says.
     const auto join = [this]()
                           ABSL_NO_THREAD_SAFETY_ANALYSIS { thread_.Join(); };
     join();
@@ -177,7 +184,7 @@ class KeptAdds final : public ForwardingRateLimitingQueue<T>,
   absl::Status Keep(const AddOptions& options, absl::Span<const T> items,
                     const absl::Status& error) {
     MutexLock lock(&mu_);
-    if (loop_ == nullptr && thread_.size() == 0 && !stopping_) {
+    if (loop_ == nullptr && !ended_ && thread_.size() == 0) {
       const absl::Status started = thread_.Start(1, [this](size_t) { Work(); });
       if (!started.ok()) return started;
     }
@@ -187,14 +194,21 @@ class KeptAdds final : public ForwardingRateLimitingQueue<T>,
       if (loop_ != nullptr) loop_->Wake(this);
     }
     error_ = error;
+    const auto has_room = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      return entries_.size() < kMost;
+    };
+    const auto goes_on = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      return has_room() || stopping_;
+    };
+    size_t left = items.size();
     for (const T& item : items) {
-      const auto has_room = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-        return entries_.size() < kMost || stopping_;
-      };
-      if (!has_room() && loop_ != nullptr && loop_->IsDrivenHere())
-        return error;
-      mu_.Await(absl::Condition(&has_room));
-      if (stopping_) return absl::CancelledError("the controller stops");
+      if (!goes_on() && loop_ != nullptr && loop_->IsRunHere()) return error;
+      mu_.Await(absl::Condition(&goes_on));
+      if (ended_ || !has_room()) {
+        dropped_ += left;
+        return absl::CancelledError("the controller stops");
+      }
+      --left;
       const auto [entry, is_new] = entries_.FindOrInsert(item, Hash()(item));
       if (is_new) list_.PushBack(entry);
       entry->Ask(options, clock_->TimeNow());
@@ -209,12 +223,12 @@ class KeptAdds final : public ForwardingRateLimitingQueue<T>,
       {
         MutexLock lock(&mu_);
         const auto needed = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-          return entries_.size() > 0 || stopping_;
+          return entries_.size() > 0 || ended_;
         };
         mu_.Await(absl::Condition(&needed));
-        clock_->AwaitWithDeadline(&mu_, absl::Condition(&stopping_),
+        clock_->AwaitWithDeadline(&mu_, absl::Condition(&ended_),
                                   clock_->TimeNow() + RetryDelay());
-        if (stopping_) return;
+        if (ended_) return;
       }
       Retry();
     }
@@ -256,10 +270,16 @@ class KeptAdds final : public ForwardingRateLimitingQueue<T>,
         error = taken;
         break;
       }
+      // Meanwhile more may be asked for.
+      AddOptions options;
+      options.priority = entries[0]->priority;
+      const absl::Time due = entries[0]->due;
+      const bool at_once = entries[0]->at_once;
       absl::Status added;
       {
         MutexUnlock unlock(&mu_);
-        added = CatchAsStatus([&] { return AddEntries(entries); });
+        added = CatchAsStatus(
+            [&] { return AddEntries(entries, options, at_once, due); });
       }
       if (!added.ok()) {
         error = added;
@@ -296,20 +316,12 @@ class KeptAdds final : public ForwardingRateLimitingQueue<T>,
     return taken;
   }
 
-  // Adds the items of `entries`, which have the same options.
-  absl::Status AddEntries(const Entries& entries) {
+  // Adds the items of `entries` with `options`: at once, or at `due`, or both.
+  absl::Status AddEntries(const Entries& entries, AddOptions options,
+                          bool at_once, absl::Time due) {
     std::vector<T> items;
     items.reserve(entries.size());
     for (const Entry* entry : entries) items.push_back(entry->item());
-    AddOptions options;
-    absl::Time due;
-    bool at_once;
-    {
-      MutexLock lock(&mu_);
-      options.priority = entries[0]->priority;
-      due = entries[0]->due;
-      at_once = entries[0]->at_once;
-    }
     absl::Status status;
     if (at_once) status = this->below().AddItems(options, items);
     if (status.ok() && due < absl::InfiniteFuture()) {
@@ -349,7 +361,8 @@ class KeptAdds final : public ForwardingRateLimitingQueue<T>,
   const std::shared_ptr<WaitingLoop> loop_;  // may be null
 
   mutable sync::Mutex mu_;
-  bool stopping_ ABSL_GUARDED_BY(mu_) = false;
+  bool stopping_ ABSL_GUARDED_BY(mu_) = false;  // No add blocks.
+  bool ended_ ABSL_GUARDED_BY(mu_) = false;
   size_t dropped_ ABSL_GUARDED_BY(mu_) = 0;
   absl::Status error_ ABSL_GUARDED_BY(mu_);   // the last one
   absl::Time since_ ABSL_GUARDED_BY(mu_);     // when the first item was kept

@@ -134,7 +134,7 @@ void Lifecycle::SetSources(std::vector<LifecycleSource> sources) {
 }
 
 absl::Status Lifecycle::Start() {
-  if (IsOnDrivenLoop()) {
+  if (IsOnLoop()) {
     MutexLock lock(&mu_);
     if (awaited_sources_ > 0) return WouldBlockLoopError();
   }
@@ -490,6 +490,7 @@ void Lifecycle::BeginStop() {
     }
     WakeLoop();
   }
+  EndBlockedAdds();
   for (const LifecycleSource& source : sources_) {
     if (source.on_stop == nullptr) continue;
     const absl::Status status = Call(source, source.on_stop);
@@ -517,7 +518,7 @@ bool Lifecycle::Stop(absl::Duration timeout) {
     return false;
   }
   while (!Advance(&call)) {
-    if (IsOnDrivenLoop()) {
+    if (IsOnLoop()) {
       CloseQueue();
       return false;
     }

@@ -95,9 +95,11 @@ class Lifecycle : private WaitingLoop::Client {
 
   bool Sleep(absl::Duration d);
 
-  // Returns whether this thread drives the loop, and so must not wait for it.
+  // Returns whether this is the thread of the loop, which must not wait for it;
+  // or if the program drives the loop.
+  bool IsOnLoop() const { return loop_ != nullptr && loop_->IsRunHere(); }
   bool IsOnDrivenLoop() const {
-    return driven_loop_ != nullptr && driven_loop_->IsDrivenHere();
+    return driven_loop_ != nullptr && driven_loop_->IsRunHere();
   }
 
   // A worker calls this function after each item.
@@ -141,6 +143,9 @@ class Lifecycle : private WaitingLoop::Client {
   virtual bool EndsAreKnown() const = 0;
   // Returns whether the queue has not taken items that sources have added.
   virtual bool HasLostAdds() const = 0;
+  // Ends the adds of sources that block. Called when `stopping()` has been
+  // notified.
+  virtual void EndBlockedAdds() = 0;
 
   // Record the begin and the end of a run of a source.
   virtual void RecordSourceStart() const = 0;

@@ -72,8 +72,7 @@ absl::Status DelayQueueBase::DueLock::WaitForDue(absl::Duration timeout)
     }
     // Without a message: a caller that polls must not allocate.
     if (deadline <= now) return absl::DeadlineExceededError("");
-    if (queue_->driven_loop_ != nullptr &&
-        queue_->driven_loop_->IsDrivenHere()) {
+    if (queue_->driven_loop_ != nullptr && queue_->driven_loop_->IsRunHere()) {
       return WouldBlockLoopError();
     }
     if (parker_ == nullptr) parker_ = queue_->TakeParker();
