@@ -87,8 +87,8 @@ struct WatchOptions {
 // Client
 //
 // A client of the API server of Kubernetes. Objects are JSON, as the server
-// sends and receives them, but without managedFields. An update without these
-// leaves them to the server.
+// sends and receives them, but without metadata.managedFields. An update
+// without these leaves them to the server.
 //
 // Each method blocks until the server has answered. These are the errors:
 //

@@ -129,6 +129,20 @@ TEST_F(WatcherTest, ReturnsEventsUntilTheServerEndsTheStream) {
   EXPECT_EQ(Next(*watcher), "end");
 }
 
+TEST_F(WatcherTest, LeavesOutOnlyTheManagedFieldsOfTheMetadata) {
+  const auto watcher = Watch([](Responder& responder) {
+    responder.Chunk(
+        R"({"type":"ADDED","object":{"metadata":{"managedFields":[{}]},)"
+        R"("data":{"managedFields":"a"}}})"
+        "\n");
+    responder.EndStream();
+  });
+  const auto event = watcher->Next();
+  ASSERT_TRUE(event.ok() && event->has_value()) << event.status();
+  EXPECT_EQ((*event)->object,
+            Json::parse(R"({"metadata":{},"data":{"managedFields":"a"}})"));
+}
+
 TEST_F(WatcherTest, ALineMayBeSplitAnywhere) {
   const auto watcher = Watch([](Responder& responder) {
     for (const char c : Event("ADDED", "a") + Event("ADDED", "\u00e9")) {
