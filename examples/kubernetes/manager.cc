@@ -111,6 +111,9 @@ absl::Status Manager::Run(Client* client) {
   sigwait(&signals, &signal);
   stopping = true;
   for (const Controller& it : controllers_) it.stop(kTimeToFinish);
+  // Reconciliations that have just been told to stop may write until they
+  // return. No other process must lead before.
+  for (const Controller& it : controllers_) it.stop(absl::InfiniteDuration());
   elector.Stop();
   leader.join();
   if (starter.joinable()) starter.join();

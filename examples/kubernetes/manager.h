@@ -73,8 +73,10 @@ class Manager {
 
   // Starts the informers, also if this process does not lead, so that it is
   // ready to. Then starts the controllers, and blocks until SIGINT or SIGTERM.
-  // Then stops the controllers, which get ten seconds to finish, and gives the
-  // leadership back. `client` is for the lease.
+  // Then stops the controllers, which get ten seconds to finish. After that,
+  // `ReconcileContext::stop` tells the reconciliations in progress to return.
+  // When they have returned, gives the leadership back. `client` is for the
+  // lease.
   //
   // Returns the error of what cannot be started. If the leadership is lost,
   // ends the process at once, because another one may lead already.
