@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 
+#include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -34,7 +36,44 @@ std::string MicroTime(absl::Time time) {
   return absl::FormatTime("%Y-%m-%d%ET%H:%M:%E6SZ", time, absl::UTCTimeZone());
 }
 
+absl::Status CheckOptions(const LeaseElectorOptions& options) {
+  const auto error = [](absl::string_view field, absl::Duration value,
+                        absl::string_view reason) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(field, " is ", absl::FormatDuration(value), ", ", reason));
+  };
+  if (options.identity.empty()) {
+    return absl::InvalidArgumentError("identity is empty");
+  }
+  if (options.lease_duration < absl::Seconds(1)) {
+    return error("lease_duration", options.lease_duration, "less than 1s");
+  }
+  // The others see whole seconds.
+  if (options.lease_duration % absl::Seconds(1) != absl::ZeroDuration()) {
+    return error("lease_duration", options.lease_duration, "not whole seconds");
+  }
+  if (options.renew_deadline >= options.lease_duration) {
+    return error("renew_deadline", options.renew_deadline,
+                 "not less than lease_duration");
+  }
+  if (options.retry_period <= absl::ZeroDuration()) {
+    return error("retry_period", options.retry_period, "not positive");
+  }
+  if (options.retry_period >= options.renew_deadline) {
+    return error("retry_period", options.retry_period,
+                 "not less than renew_deadline");
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
+
+absl::StatusOr<std::unique_ptr<LeaseElector>> LeaseElector::Create(
+    Client* client, LeaseElectorOptions options) {
+  const absl::Status status = CheckOptions(options);
+  if (!status.ok()) return status;
+  return absl::WrapUnique(new LeaseElector(client, std::move(options)));
+}
 
 LeaseElector::LeaseElector(Client* client, LeaseElectorOptions options)
     : client_(client),

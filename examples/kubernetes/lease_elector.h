@@ -14,6 +14,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "examples/kubernetes/client.h"
@@ -28,12 +29,13 @@ struct LeaseElectorOptions {
   std::string ns = "default";  // of the Lease
   std::string name;            // of the Lease
   std::string identity;        // of this process; no other one has it
-  // How long a lease lasts that is not renewed. At least a second.
+  // How long a lease lasts that is not renewed. At least a second, in whole
+  // seconds.
   absl::Duration lease_duration = absl::Seconds(15);
   // How long a leader goes on that cannot renew its lease. Less than
   // `lease_duration`.
   absl::Duration renew_deadline = absl::Seconds(10);
-  // The time between two tries. Less than `renew_deadline`.
+  // The time between two tries. Positive, and less than `renew_deadline`.
   absl::Duration retry_period = absl::Seconds(2);
   workqueue::Clock* clock = nullptr;  // null means the real clock
 };
@@ -48,8 +50,10 @@ struct LeaseElectorOptions {
 // Thread-safe.
 class LeaseElector {
  public:
-  // `client` must outlive the elector.
-  LeaseElector(Client* client, LeaseElectorOptions options);
+  // Returns an `absl::InvalidArgumentError` that names the option if an option
+  // is not as described there. `client` must outlive the elector.
+  static absl::StatusOr<std::unique_ptr<LeaseElector>> Create(
+      Client* client, LeaseElectorOptions options);
 
   LeaseElector(const LeaseElector&) = delete;
   LeaseElector& operator=(const LeaseElector&) = delete;
@@ -66,6 +70,8 @@ class LeaseElector {
   void Stop();
 
  private:
+  LeaseElector(Client* client, LeaseElectorOptions options);
+
   // Takes or renews the lease. Returns an error if that is not possible now.
   absl::Status TryAcquireOrRenew();
 

@@ -76,6 +76,12 @@ Manager::Manager(ManagerOptions options, workqueue::LogSink* log)
 }
 
 absl::Status Manager::Run(Client* client) {
+  std::unique_ptr<LeaseElector> elector;
+  if (options_.leader_elect) {
+    auto created = LeaseElector::Create(client, options_.lease);
+    if (!created.ok()) return created.status();
+    elector = *std::move(created);
+  }
   const auto metrics = StatusServer::Start(
       options_.metrics_address,
       {{"/metrics", [this] { return MetricsPage(*registry_); }}});
@@ -91,7 +97,6 @@ absl::Status Manager::Run(Client* client) {
   if (!informers.ok()) return informers;
 
   std::atomic<bool> stopping{false};
-  LeaseElector elector(client, options_.lease);
   std::thread starter;
   // A controller waits for its informers, while the lease must be renewed.
   const auto lead = [&] {
@@ -101,8 +106,8 @@ absl::Status Manager::Run(Client* client) {
     });
   };
   std::thread leader([&] {
-    if (!options_.leader_elect) return lead();
-    const absl::Status led = elector.Run(lead);
+    if (elector == nullptr) return lead();
+    const absl::Status led = elector->Run(lead);
     if (!led.ok()) Die(led);
   });
 
@@ -114,7 +119,7 @@ absl::Status Manager::Run(Client* client) {
   // Reconciliations that have just been told to stop may write until they
   // return. No other process must lead before.
   for (const Controller& it : controllers_) it.stop(absl::InfiniteDuration());
-  elector.Stop();
+  if (elector != nullptr) elector->Stop();
   leader.join();
   if (starter.joinable()) starter.join();
   return absl::OkStatus();

@@ -78,8 +78,9 @@ class Manager {
   // When they have returned, gives the leadership back. `client` is for the
   // lease.
   //
-  // Returns the error of what cannot be started. If the leadership is lost,
-  // ends the process at once, because another one may lead already.
+  // Returns the error of an option, or of what cannot be started. If the
+  // leadership is lost, ends the process at once, because another one may lead
+  // already.
   absl::Status Run(Client* client);
 
  private:

@@ -158,13 +158,13 @@ class LeaseElectorTest : public testing::Test {
   }
 
   ~LeaseElectorTest() override {
-    elector_->Stop();
+    if (elector_ != nullptr) elector_->Stop();
     if (thread_.joinable()) thread_.join();
   }
 
   // Runs the elector until it waits for the time of its next try.
   void Start() {
-    elector_ = std::make_unique<LeaseElector>(client_.get(), options_);
+    elector_ = *LeaseElector::Create(client_.get(), options_);
     thread_ = std::thread([this] {
       result_ = elector_->Run([this] {
         EXPECT_FALSE(leading_);
@@ -331,6 +331,34 @@ TEST_F(LeaseElectorTest, TriesAgainIfTheServerFails) {
   server_.Break("");
   Step(absl::Seconds(2));
   EXPECT_TRUE(leading_);
+}
+
+TEST_F(LeaseElectorTest, ChecksTheOptions) {
+  const auto expect = [this](absl::Duration lease, absl::Duration renew,
+                             absl::Duration retry, const char* message) {
+    options_.lease_duration = lease;
+    options_.renew_deadline = renew;
+    options_.retry_period = retry;
+    EXPECT_EQ(
+        LeaseElector::Create(client_.get(), options_).status(),
+        *message == 0 ? absl::OkStatus() : absl::InvalidArgumentError(message));
+  };
+  constexpr absl::Duration kSecond = absl::Seconds(1);
+  expect(kSecond, 0.5 * kSecond, 0.1 * kSecond, "");
+  expect(0.9 * kSecond, 0.5 * kSecond, 0.1 * kSecond,
+         "lease_duration is 900ms, less than 1s");
+  expect(1.5 * kSecond, kSecond, 0.1 * kSecond,
+         "lease_duration is 1.5s, not whole seconds");
+  expect(absl::InfiniteDuration(), kSecond, 0.1 * kSecond,
+         "lease_duration is inf, not whole seconds");
+  expect(2 * kSecond, 2 * kSecond, kSecond,
+         "renew_deadline is 2s, not less than lease_duration");
+  expect(3 * kSecond, 2 * kSecond, 2 * kSecond,
+         "retry_period is 2s, not less than renew_deadline");
+  expect(3 * kSecond, 2 * kSecond, absl::ZeroDuration(),
+         "retry_period is 0, not positive");
+  options_.identity = "";
+  expect(3 * kSecond, 2 * kSecond, kSecond, "identity is empty");
 }
 
 TEST_F(LeaseElectorTest, ReadsTheLeaseAgainAfterAConflict) {

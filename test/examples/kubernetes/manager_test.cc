@@ -243,6 +243,16 @@ TEST(ManagerTest, KeepsTheLeaseUntilAllReconciliationsHaveReturned) {
   EXPECT_EQ(program.lease()["spec"]["holderIdentity"], "");
 }
 
+TEST(ManagerTest, AWrongOptionOfTheLeaseIsAnError) {
+  StderrLog log;
+  ManagerOptions options;
+  options.lease.retry_period = absl::Minutes(1);
+  options.leader_elect = true;
+  EXPECT_EQ(Manager(options, &log).Run(/*client=*/nullptr),
+            absl::InvalidArgumentError(
+                "retry_period is 1m, not less than renew_deadline"));
+}
+
 // At once, because another process may lead already.
 TEST(ManagerDeathTest, EndsTheProcessIfTheLeadershipIsLost) {
   const auto lose = [] {
