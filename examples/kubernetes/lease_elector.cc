@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/base/log_severity.h"
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -21,6 +22,7 @@
 #include "examples/kubernetes/resource.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/parker.h"
+#include "workqueue/log_sink.h"
 
 namespace kubernetes {
 namespace {
@@ -84,7 +86,8 @@ LeaseElector::LeaseElector(Client* client, LeaseElectorOptions options)
 absl::Status LeaseElector::Run(
     const std::function<void()>& on_started_leading) {
   absl::Time begin = clock_->TimeNow();
-  while (!TryAcquireOrRenew().ok()) {
+  while (!Try().ok()) {
+    if (absl::IsInvalidArgument(last_try_)) return last_try_;
     if (!Sleep()) return absl::OkStatus();
     begin = clock_->TimeNow();
   }
@@ -94,7 +97,7 @@ absl::Status LeaseElector::Run(
   while (Sleep()) {
     begin = clock_->TimeNow();
     if (begin < deadline_) {
-      renewed = TryAcquireOrRenew();
+      renewed = Try();
       if (renewed.ok()) {
         deadline_ = begin + options_.renew_deadline;
         continue;
@@ -118,6 +121,19 @@ absl::Status LeaseElector::Run(
 void LeaseElector::Stop() {
   stopping_ = true;
   parker_->Unpark();
+}
+
+absl::Status LeaseElector::Try() {
+  const absl::Status tried = TryAcquireOrRenew();
+  if (!tried.ok() && tried != last_try_ && options_.log_sink != nullptr) {
+    const bool is_normal =
+        absl::IsAlreadyExists(tried) || absl::IsAborted(tried);
+    options_.log_sink->Log(
+        is_normal ? absl::LogSeverity::kInfo : absl::LogSeverity::kError,
+        absl::StrCat("leader election: ", tried.message()));
+  }
+  last_try_ = tried;
+  return tried;
 }
 
 absl::Status LeaseElector::TryAcquireOrRenew() {
@@ -146,7 +162,7 @@ absl::Status LeaseElector::TryAcquireOrRenew() {
                           ? seconds->get<int64_t>()
                           : 0);
     if (clock_->TimeNow() < observed_at_ + duration) {
-      return absl::UnavailableError(absl::StrCat(holder, " has the lease"));
+      return absl::AlreadyExistsError(absl::StrCat(holder, " has the lease"));
     }
   }
   return Write(options_.identity, options_.lease_duration,

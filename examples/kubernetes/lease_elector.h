@@ -21,6 +21,7 @@
 #include "examples/kubernetes/json.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/parker.h"
+#include "workqueue/log_sink.h"
 
 namespace kubernetes {
 
@@ -38,6 +39,9 @@ struct LeaseElectorOptions {
   // The time between two tries. Positive, and less than `renew_deadline`.
   absl::Duration retry_period = absl::Seconds(2);
   workqueue::Clock* clock = nullptr;  // null means the real clock
+  // Receives the error of each try that fails otherwise than the one before.
+  // Must outlive the elector. Null means no messages.
+  workqueue::LogSink* log_sink = nullptr;
 };
 
 // LeaseElector
@@ -63,7 +67,9 @@ class LeaseElector {
   // the lease until `Stop()`, and then gives it back and returns OK. If
   // the lease is lost, returns `absl::DeadlineExceededError`, which has the
   // last error, or `absl::AbortedError` if another process has it. The process
-  // must end at once then. Called once.
+  // must end at once then. Returns an `absl::InvalidArgumentError` if there can
+  // be no such lease, for example because the name is no valid one. Called
+  // once.
   absl::Status Run(const std::function<void()>& on_started_leading);
 
   // Makes `Run()` return, when a request in progress has ended. Does not block.
@@ -72,7 +78,12 @@ class LeaseElector {
  private:
   LeaseElector(Client* client, LeaseElectorOptions options);
 
-  // Takes or renews the lease. Returns an error if that is not possible now.
+  // Takes or renews the lease. Returns an error if that is not possible now,
+  // and logs it if it is a new one.
+  absl::Status Try();
+
+  // Does the same without a message. The error is AlreadyExists or Aborted if
+  // another process has the lease, or was faster.
   absl::Status TryAcquireOrRenew();
 
   // Gives the lease back. An error does not matter: the lease will expire.
@@ -105,6 +116,8 @@ class LeaseElector {
 
   // The time when a leader gives up, unless it renews its lease before.
   absl::Time deadline_ = absl::InfiniteFuture();
+
+  absl::Status last_try_;
 
   std::atomic<bool> stopping_{false};
   const std::unique_ptr<workqueue::Parker> parker_;

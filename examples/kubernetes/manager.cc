@@ -40,7 +40,8 @@ sigset_t EndSignals() {
   return signals;
 }
 
-ManagerOptions WithIdentity(ManagerOptions options) {
+ManagerOptions WithDefaults(ManagerOptions options, workqueue::LogSink* log) {
+  if (options.lease.log_sink == nullptr) options.lease.log_sink = log;
   if (!options.lease.identity.empty()) return options;
   char host[256] = "";
   gethostname(host, sizeof(host) - 1);
@@ -68,7 +69,7 @@ StatusServer::Page MetricsPage(const prometheus::Registry& registry) {
 }  // namespace
 
 Manager::Manager(ManagerOptions options, workqueue::LogSink* log)
-    : options_(WithIdentity(std::move(options))),
+    : options_(WithDefaults(std::move(options), log)),
       log_(log),
       registry_(std::make_shared<prometheus::Registry>()) {
   const sigset_t signals = EndSignals();

@@ -29,7 +29,8 @@ namespace kubernetes {
 struct ManagerOptions {
   // Whether the controllers run only while this process is the leader.
   bool leader_elect = false;
-  LeaseElectorOptions lease;  // an empty identity means a random one
+  // An empty identity means a random one, and no log_sink that of the manager.
+  LeaseElectorOptions lease;
   // Where /metrics is, and /healthz and /readyz: "HOST:PORT".
   std::string metrics_address = "127.0.0.1:8080";
   std::string probe_address = "127.0.0.1:8081";
