@@ -36,7 +36,8 @@ using kubernetes::Namespace;
 
 constexpr char kUsage[] =
     "Keeps copies of annotated ConfigMaps in other namespaces.\n\n"
-    "  --kubeconfig FILE              by default the cluster of this pod\n"
+    "  --kubeconfig FILE              by default that of $KUBECONFIG, and\n"
+    "                                 without it the cluster of this pod\n"
     "  --workers N                    sources reconciled at a time (10)\n"
     "  --leader-elect                 work only while this replica leads\n"
     "  --leader-elect-namespace NS    of the lease (default)\n"
