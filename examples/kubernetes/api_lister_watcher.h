@@ -18,6 +18,8 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "examples/kubernetes/client.h"
 #include "examples/kubernetes/config.h"
 #include "examples/kubernetes/json.h"
@@ -29,6 +31,14 @@
 #include "workqueue/log_sink.h"
 
 namespace kubernetes {
+
+// Returns the message that `what` all objects of a type has no version. A watch
+// from an empty version would begin at any state, so changes could be lost.
+template <typename Object>
+std::string NoVersion(absl::string_view what) {
+  return absl::StrCat(what, ResourceOf<Object>().plural,
+                      " has no resourceVersion");
+}
 
 // ApiWatcher
 //
@@ -50,6 +60,9 @@ class ApiWatcher final : public workqueue::Watcher<Object> {
     const Json& json = (*next)->object;
     event.version =
         std::string(StringAt(json, {"metadata", "resourceVersion"}));
+    if (event.version.empty()) {
+      return absl::DataLossError(NoVersion<Object>("an event of a watch of "));
+    }
     if ((*next)->type != WatchEvent::Type::kBookmark) {
       absl::StatusOr<Object> object = ParseObject<Object>(json);
       if (!object.ok()) return object.status();
@@ -120,6 +133,9 @@ class ApiListerWatcher final : public workqueue::ListerWatcher<Object> {
         !options.page.empty() && absl::IsOutOfRange(listed.status());
     if (!listed.ok()) return listed.status();
     if (!invalid.ok()) return invalid;
+    if (listed->resource_version.empty()) {
+      return absl::InternalError(NoVersion<Object>("a list of "));
+    }
     listed_ = true;
     return workqueue::ListPage{listed->resource_version,
                                listed->continue_token};

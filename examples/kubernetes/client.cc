@@ -3,9 +3,9 @@
 
 #include "examples/kubernetes/client.h"
 
-#include <algorithm>
 #include <istream>
 #include <memory>
+#include <optional>
 #include <streambuf>
 #include <string>
 #include <utility>
@@ -163,16 +163,16 @@ Client::Client(HttpEndpoint endpoint, workqueue::Clock* clock)
       token_(endpoint.config.token, endpoint.config.token_file),
       calls_(std::move(endpoint), clock) {}
 
-absl::StatusOr<CallPool::Call> Client::Send(const HttpRequest& request,
-                                            absl::Time deadline,
-                                            absl::Duration try_limit) {
+absl::StatusOr<CallPool::Call> Client::Send(
+    const HttpRequest& request, absl::Time deadline,
+    std::optional<absl::Duration> try_limit) {
   absl::StatusOr<CallPool::Call> call = calls_.Take();
   if (!call.ok()) return WithRequest(request, call.status());
   for (int retries = 0;; ++retries) {
     const absl::StatusOr<std::string> token = token_.Token();
     if (!token.ok()) return WithRequest(request, token.status());
     const absl::StatusOr<int> http_status = (*call)->Send(
-        request, *token, std::min(try_limit, deadline - clock_.TimeNow()));
+        request, *token, try_limit.value_or(deadline - clock_.TimeNow()));
     if (!http_status.ok()) return WithRequest(request, http_status.status());
     if (*http_status / 100 == 2) return call;
 
@@ -197,7 +197,7 @@ absl::StatusOr<CallPool::Call> Client::Send(const HttpRequest& request,
 absl::StatusOr<Json> Client::Exchange(const HttpRequest& request,
                                       absl::Duration timeout) {
   absl::StatusOr<CallPool::Call> call =
-      Send(request, clock_.TimeNow() + timeout, absl::InfiniteDuration());
+      Send(request, clock_.TimeNow() + timeout);
   if (!call.ok()) return call.status();
   const absl::StatusOr<std::string> body = ReadBody(**call);
   if (!body.ok()) return WithRequest(request, body.status());
@@ -227,8 +227,8 @@ absl::StatusOr<ListPage> Client::List(
   target.Add("resourceVersion", options.resource_version);
   target.Add("resourceVersionMatch", options.resource_version_match);
   const HttpRequest request = GetRequest(std::move(target).Build());
-  const absl::StatusOr<CallPool::Call> call = Send(
-      request, clock_.TimeNow() + options.timeout, absl::InfiniteDuration());
+  const absl::StatusOr<CallPool::Call> call =
+      Send(request, clock_.TimeNow() + options.timeout);
   if (!call.ok()) return call.status();
 
   BodyBuffer body(call->get());
@@ -328,7 +328,7 @@ absl::StatusOr<std::unique_ptr<Watcher>> Client::Watch(
   HttpRequest request = GetRequest(std::move(target).Build());
   request.silence_limit = options.silence_limit;
   absl::StatusOr<CallPool::Call> call =
-      Send(request, absl::InfiniteFuture(), timeout + kWatchGrace);
+      Send(request, clock_.TimeNow() + kRequestTimeout, timeout + kWatchGrace);
   if (!call.ok()) return call.status();
   return std::make_unique<Watcher>(*std::move(call),
                                    absl::StrCat("WATCH ", *path));

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/functional/function_ref.h"
@@ -87,8 +88,8 @@ struct WatchOptions {
 // Client
 //
 // A client of the API server of Kubernetes. Objects are JSON, as the server
-// sends and receives them, but without managedFields. An update without these
-// leaves them to the server.
+// sends and receives them, but without metadata.managedFields. An update
+// without these leaves them to the server.
 //
 // Each method blocks until the server has answered. These are the errors:
 //
@@ -155,7 +156,8 @@ class Client {
 
   // Opens a stream of the changes of `resource` since
   // `options.resource_version`. Returns when the server has accepted or
-  // refused. The client must outlive the watcher.
+  // refused. No try begins later than `kRequestTimeout` after the call. The
+  // client must outlive the watcher.
   absl::StatusOr<std::unique_ptr<Watcher>> Watch(const Resource& resource,
                                                  const WatchOptions& options);
 
@@ -169,10 +171,11 @@ class Client {
 
   // Sends a request, and again as the server says. Returns when the header of a
   // response of success has come. No try begins after `deadline`. `try_limit`
-  // is the time limit of a single try.
-  absl::StatusOr<CallPool::Call> Send(const HttpRequest& request,
-                                      absl::Time deadline,
-                                      absl::Duration try_limit);
+  // is the time limit of a single try, including the response's body. If there
+  // is none, each try ends at `deadline`.
+  absl::StatusOr<CallPool::Call> Send(
+      const HttpRequest& request, absl::Time deadline,
+      std::optional<absl::Duration> try_limit = std::nullopt);
 
   // Sends a request, and returns the body of the response.
   absl::StatusOr<Json> Exchange(const HttpRequest& request,

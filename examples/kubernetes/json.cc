@@ -19,9 +19,24 @@ namespace {
 
 using Event = Json::parse_event_t;
 
-bool IsKept(Event event, const Json& value) {
-  return event != Event::key || value != "managedFields";
-}
+// Finds the field metadata.managedFields of objects while they are parsed.
+class ManagedFields {
+ public:
+  // `object_depth` is the number of objects and arrays around an object.
+  explicit ManagedFields(int object_depth) : object_depth_(object_depth) {}
+
+  // Takes each event of the parser. Returns whether the field begins.
+  bool Begin(int depth, Event event, const Json& value) {
+    if (event != Event::key) return false;
+    if (depth == object_depth_ + 1) in_metadata_ = value == "metadata";
+    return depth == object_depth_ + 2 && in_metadata_ &&
+           value == "managedFields";
+  }
+
+ private:
+  const int object_depth_;
+  bool in_metadata_ = false;
+};
 
 absl::Status InvalidJson(const Json::exception& error) {
   return absl::InternalError(absl::StrCat("invalid JSON: ", error.what()));
@@ -29,11 +44,13 @@ absl::Status InvalidJson(const Json::exception& error) {
 
 }  // namespace
 
-absl::StatusOr<Json> ParseJson(absl::string_view text) {
+absl::StatusOr<Json> ParseJson(absl::string_view text, int object_depth) {
+  ManagedFields managed_fields(object_depth);
   try {
-    return Json::parse(
-        text.begin(), text.end(),
-        [](int, Event event, Json& value) { return IsKept(event, value); });
+    return Json::parse(text.begin(), text.end(),
+                       [&](int depth, Event event, Json& value) {
+                         return !managed_fields.Begin(depth, event, value);
+                       });
   } catch (const Json::exception& error) {
     return InvalidJson(error);
   }
@@ -42,6 +59,7 @@ absl::StatusOr<Json> ParseJson(absl::string_view text) {
 absl::StatusOr<Json> ParseJsonList(
     std::istream& stream, absl::FunctionRef<void(const Json&)> on_item) {
   bool in_items = false;
+  ManagedFields managed_fields(/*object_depth=*/2);
   try {
     return Json::parse(stream, [&](int depth, Event event, Json& value) {
       if (depth == 1 && event == Event::key) in_items = value == "items";
@@ -49,7 +67,7 @@ absl::StatusOr<Json> ParseJsonList(
         on_item(value);
         return false;
       }
-      return IsKept(event, value);
+      return !managed_fields.Begin(depth, event, value);
     });
   } catch (const Json::exception& error) {
     return InvalidJson(error);

@@ -21,13 +21,16 @@ namespace kubernetes {
 
 using Json = nlohmann::json;
 
-// Parses `text`. Leaves out each field managedFields, which is often the
-// largest part of an object. An error tells where the text is wrong.
-absl::StatusOr<Json> ParseJson(absl::string_view text);
+// Parses `text`. Leaves out the field metadata.managedFields of an object,
+// which is often its largest part. The object is `text` itself if
+// `object_depth` is 0, and the value of a field of `text` if it is 1. An error
+// tells where the text is wrong.
+absl::StatusOr<Json> ParseJson(absl::string_view text, int object_depth = 0);
 
 // Parses the text of a list from `stream`, up to its end. Calls `on_item` with
 // each object in the list's array "items" as soon as the object is complete.
-// Returns the list without these objects.
+// Returns the list without these objects. Leaves out their
+// metadata.managedFields, too.
 absl::StatusOr<Json> ParseJsonList(
     std::istream& stream, absl::FunctionRef<void(const Json&)> on_item);
 

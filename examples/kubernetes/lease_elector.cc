@@ -6,9 +6,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 
+#include "absl/base/log_severity.h"
+#include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -19,6 +22,7 @@
 #include "examples/kubernetes/resource.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/parker.h"
+#include "workqueue/log_sink.h"
 
 namespace kubernetes {
 namespace {
@@ -34,7 +38,44 @@ std::string MicroTime(absl::Time time) {
   return absl::FormatTime("%Y-%m-%d%ET%H:%M:%E6SZ", time, absl::UTCTimeZone());
 }
 
+absl::Status CheckOptions(const LeaseElectorOptions& options) {
+  const auto error = [](absl::string_view field, absl::Duration value,
+                        absl::string_view reason) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(field, " is ", absl::FormatDuration(value), ", ", reason));
+  };
+  if (options.identity.empty()) {
+    return absl::InvalidArgumentError("identity is empty");
+  }
+  if (options.lease_duration < absl::Seconds(1)) {
+    return error("lease_duration", options.lease_duration, "less than 1s");
+  }
+  // The others see whole seconds.
+  if (options.lease_duration % absl::Seconds(1) != absl::ZeroDuration()) {
+    return error("lease_duration", options.lease_duration, "not whole seconds");
+  }
+  if (options.renew_deadline >= options.lease_duration) {
+    return error("renew_deadline", options.renew_deadline,
+                 "not less than lease_duration");
+  }
+  if (options.retry_period <= absl::ZeroDuration()) {
+    return error("retry_period", options.retry_period, "not positive");
+  }
+  if (options.retry_period >= options.renew_deadline) {
+    return error("retry_period", options.retry_period,
+                 "not less than renew_deadline");
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
+
+absl::StatusOr<std::unique_ptr<LeaseElector>> LeaseElector::Create(
+    Client* client, LeaseElectorOptions options) {
+  const absl::Status status = CheckOptions(options);
+  if (!status.ok()) return status;
+  return absl::WrapUnique(new LeaseElector(client, std::move(options)));
+}
 
 LeaseElector::LeaseElector(Client* client, LeaseElectorOptions options)
     : client_(client),
@@ -45,7 +86,8 @@ LeaseElector::LeaseElector(Client* client, LeaseElectorOptions options)
 absl::Status LeaseElector::Run(
     const std::function<void()>& on_started_leading) {
   absl::Time begin = clock_->TimeNow();
-  while (!TryAcquireOrRenew().ok()) {
+  while (!Try().ok()) {
+    if (absl::IsInvalidArgument(last_try_)) return last_try_;
     if (!Sleep()) return absl::OkStatus();
     begin = clock_->TimeNow();
   }
@@ -55,7 +97,7 @@ absl::Status LeaseElector::Run(
   while (Sleep()) {
     begin = clock_->TimeNow();
     if (begin < deadline_) {
-      renewed = TryAcquireOrRenew();
+      renewed = Try();
       if (renewed.ok()) {
         deadline_ = begin + options_.renew_deadline;
         continue;
@@ -79,6 +121,19 @@ absl::Status LeaseElector::Run(
 void LeaseElector::Stop() {
   stopping_ = true;
   parker_->Unpark();
+}
+
+absl::Status LeaseElector::Try() {
+  const absl::Status tried = TryAcquireOrRenew();
+  if (!tried.ok() && tried != last_try_ && options_.log_sink != nullptr) {
+    const bool is_normal =
+        absl::IsAlreadyExists(tried) || absl::IsAborted(tried);
+    options_.log_sink->Log(
+        is_normal ? absl::LogSeverity::kInfo : absl::LogSeverity::kError,
+        absl::StrCat("leader election: ", tried.message()));
+  }
+  last_try_ = tried;
+  return tried;
 }
 
 absl::Status LeaseElector::TryAcquireOrRenew() {
@@ -107,7 +162,7 @@ absl::Status LeaseElector::TryAcquireOrRenew() {
                           ? seconds->get<int64_t>()
                           : 0);
     if (clock_->TimeNow() < observed_at_ + duration) {
-      return absl::UnavailableError(absl::StrCat(holder, " has the lease"));
+      return absl::AlreadyExistsError(absl::StrCat(holder, " has the lease"));
     }
   }
   return Write(options_.identity, options_.lease_duration,

@@ -14,12 +14,14 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "examples/kubernetes/client.h"
 #include "examples/kubernetes/json.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/parker.h"
+#include "workqueue/log_sink.h"
 
 namespace kubernetes {
 
@@ -28,14 +30,18 @@ struct LeaseElectorOptions {
   std::string ns = "default";  // of the Lease
   std::string name;            // of the Lease
   std::string identity;        // of this process; no other one has it
-  // How long a lease lasts that is not renewed. At least a second.
+  // How long a lease lasts that is not renewed. At least a second, in whole
+  // seconds.
   absl::Duration lease_duration = absl::Seconds(15);
   // How long a leader goes on that cannot renew its lease. Less than
   // `lease_duration`.
   absl::Duration renew_deadline = absl::Seconds(10);
-  // The time between two tries. Less than `renew_deadline`.
+  // The time between two tries. Positive, and less than `renew_deadline`.
   absl::Duration retry_period = absl::Seconds(2);
   workqueue::Clock* clock = nullptr;  // null means the real clock
+  // Receives the error of each try that fails otherwise than the one before.
+  // Must outlive the elector. Null means no messages.
+  workqueue::LogSink* log_sink = nullptr;
 };
 
 // LeaseElector
@@ -48,8 +54,10 @@ struct LeaseElectorOptions {
 // Thread-safe.
 class LeaseElector {
  public:
-  // `client` must outlive the elector.
-  LeaseElector(Client* client, LeaseElectorOptions options);
+  // Returns an `absl::InvalidArgumentError` that names the option if an option
+  // is not as described there. `client` must outlive the elector.
+  static absl::StatusOr<std::unique_ptr<LeaseElector>> Create(
+      Client* client, LeaseElectorOptions options);
 
   LeaseElector(const LeaseElector&) = delete;
   LeaseElector& operator=(const LeaseElector&) = delete;
@@ -59,14 +67,23 @@ class LeaseElector {
   // the lease until `Stop()`, and then gives it back and returns OK. If
   // the lease is lost, returns `absl::DeadlineExceededError`, which has the
   // last error, or `absl::AbortedError` if another process has it. The process
-  // must end at once then. Called once.
+  // must end at once then. Returns an `absl::InvalidArgumentError` if there can
+  // be no such lease, for example because the name is no valid one. Called
+  // once.
   absl::Status Run(const std::function<void()>& on_started_leading);
 
   // Makes `Run()` return, when a request in progress has ended. Does not block.
   void Stop();
 
  private:
-  // Takes or renews the lease. Returns an error if that is not possible now.
+  LeaseElector(Client* client, LeaseElectorOptions options);
+
+  // Takes or renews the lease. Returns an error if that is not possible now,
+  // and logs it if it is a new one.
+  absl::Status Try();
+
+  // Does the same without a message. The error is AlreadyExists or Aborted if
+  // another process has the lease, or was faster.
   absl::Status TryAcquireOrRenew();
 
   // Gives the lease back. An error does not matter: the lease will expire.
@@ -99,6 +116,8 @@ class LeaseElector {
 
   // The time when a leader gives up, unless it renews its lease before.
   absl::Time deadline_ = absl::InfiniteFuture();
+
+  absl::Status last_try_;
 
   std::atomic<bool> stopping_{false};
   const std::unique_ptr<workqueue::Parker> parker_;

@@ -40,7 +40,8 @@ sigset_t EndSignals() {
   return signals;
 }
 
-ManagerOptions WithIdentity(ManagerOptions options) {
+ManagerOptions WithDefaults(ManagerOptions options, workqueue::LogSink* log) {
+  if (options.lease.log_sink == nullptr) options.lease.log_sink = log;
   if (!options.lease.identity.empty()) return options;
   char host[256] = "";
   gethostname(host, sizeof(host) - 1);
@@ -68,7 +69,7 @@ StatusServer::Page MetricsPage(const prometheus::Registry& registry) {
 }  // namespace
 
 Manager::Manager(ManagerOptions options, workqueue::LogSink* log)
-    : options_(WithIdentity(std::move(options))),
+    : options_(WithDefaults(std::move(options), log)),
       log_(log),
       registry_(std::make_shared<prometheus::Registry>()) {
   const sigset_t signals = EndSignals();
@@ -76,6 +77,12 @@ Manager::Manager(ManagerOptions options, workqueue::LogSink* log)
 }
 
 absl::Status Manager::Run(Client* client) {
+  std::unique_ptr<LeaseElector> elector;
+  if (options_.leader_elect) {
+    auto created = LeaseElector::Create(client, options_.lease);
+    if (!created.ok()) return created.status();
+    elector = *std::move(created);
+  }
   const auto metrics = StatusServer::Start(
       options_.metrics_address,
       {{"/metrics", [this] { return MetricsPage(*registry_); }}});
@@ -91,7 +98,6 @@ absl::Status Manager::Run(Client* client) {
   if (!informers.ok()) return informers;
 
   std::atomic<bool> stopping{false};
-  LeaseElector elector(client, options_.lease);
   std::thread starter;
   // A controller waits for its informers, while the lease must be renewed.
   const auto lead = [&] {
@@ -101,8 +107,8 @@ absl::Status Manager::Run(Client* client) {
     });
   };
   std::thread leader([&] {
-    if (!options_.leader_elect) return lead();
-    const absl::Status led = elector.Run(lead);
+    if (elector == nullptr) return lead();
+    const absl::Status led = elector->Run(lead);
     if (!led.ok()) Die(led);
   });
 
@@ -111,7 +117,10 @@ absl::Status Manager::Run(Client* client) {
   sigwait(&signals, &signal);
   stopping = true;
   for (const Controller& it : controllers_) it.stop(kTimeToFinish);
-  elector.Stop();
+  // Reconciliations that have just been told to stop may write until they
+  // return. No other process must lead before.
+  for (const Controller& it : controllers_) it.stop(absl::InfiniteDuration());
+  if (elector != nullptr) elector->Stop();
   leader.join();
   if (starter.joinable()) starter.join();
   return absl::OkStatus();

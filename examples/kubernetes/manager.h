@@ -29,7 +29,8 @@ namespace kubernetes {
 struct ManagerOptions {
   // Whether the controllers run only while this process is the leader.
   bool leader_elect = false;
-  LeaseElectorOptions lease;  // an empty identity means a random one
+  // An empty identity means a random one, and no log_sink that of the manager.
+  LeaseElectorOptions lease;
   // Where /metrics is, and /healthz and /readyz: "HOST:PORT".
   std::string metrics_address = "127.0.0.1:8080";
   std::string probe_address = "127.0.0.1:8081";
@@ -73,11 +74,14 @@ class Manager {
 
   // Starts the informers, also if this process does not lead, so that it is
   // ready to. Then starts the controllers, and blocks until SIGINT or SIGTERM.
-  // Then stops the controllers, which get ten seconds to finish, and gives the
-  // leadership back. `client` is for the lease.
+  // Then stops the controllers, which get ten seconds to finish. After that,
+  // `ReconcileContext::stop` tells the reconciliations in progress to return.
+  // When they have returned, gives the leadership back. `client` is for the
+  // lease.
   //
-  // Returns the error of what cannot be started. If the leadership is lost,
-  // ends the process at once, because another one may lead already.
+  // Returns the error of an option, or of what cannot be started. If the
+  // leadership is lost, ends the process at once, because another one may lead
+  // already.
   absl::Status Run(Client* client);
 
  private:

@@ -122,6 +122,18 @@ class BeastServer final : public StatusServer {
   std::thread thread_;
 };
 
+// Returns the address that stands for all addresses of the machine. That of
+// IPv6 includes those of IPv4, but the system may have no IPv6.
+asio::ip::address AnyAddress() {
+  asio::io_context context;
+  tcp::socket probe(context);
+  error_code no_ipv6;
+  probe.open(tcp::v6(), no_ipv6);
+  if (!no_ipv6) probe.bind({tcp::v6(), 0}, no_ipv6);
+  if (no_ipv6) return asio::ip::address_v4::any();
+  return asio::ip::address_v6::any();
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<StatusServer>> StatusServer::Start(
@@ -141,7 +153,8 @@ absl::StatusOr<std::unique_ptr<StatusServer>> StatusServer::Start(
     host = host.substr(1, host.size() - 2);
   }
   error_code bad_host;
-  const auto ip = asio::ip::make_address(host.empty() ? "::" : host, bad_host);
+  const auto ip =
+      host.empty() ? AnyAddress() : asio::ip::make_address(host, bad_host);
   if (bad_host) return error("HOST must be an IP address");
   try {
     return std::make_unique<BeastServer>(

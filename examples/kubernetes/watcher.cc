@@ -69,7 +69,7 @@ absl::StatusOr<WatchEvent> Watcher::ParseEvent(absl::string_view line) const {
     return absl::InternalError(
         absl::StrCat(request_, ": an event of the stream: ", reason));
   };
-  absl::StatusOr<Json> json = ParseJson(line);
+  absl::StatusOr<Json> json = ParseJson(line, /*object_depth=*/1);
   if (!json.ok()) return error(json.status().message());
   const absl::string_view name = StringAt(*json, {"type"});
   const auto object = json->find("object");

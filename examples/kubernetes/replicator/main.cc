@@ -24,6 +24,7 @@
 #include "prometheus/counter.h"
 #include "workqueue/controller/controller.h"
 #include "workqueue/controller/informer_source.h"
+#include "workqueue/controller/reconcile.h"
 #include "workqueue/log_sink.h"
 #include "workqueue/prometheus/prometheus_metrics_provider.h"
 
@@ -35,7 +36,8 @@ using kubernetes::Namespace;
 
 constexpr char kUsage[] =
     "Keeps copies of annotated ConfigMaps in other namespaces.\n\n"
-    "  --kubeconfig FILE              by default the cluster of this pod\n"
+    "  --kubeconfig FILE              by default that of $KUBECONFIG, and\n"
+    "                                 without it the cluster of this pod\n"
     "  --workers N                    sources reconciled at a time (10)\n"
     "  --leader-elect                 work only while this replica leads\n"
     "  --leader-elect-namespace NS    of the lease (default)\n"
@@ -127,9 +129,10 @@ absl::Status Run(const Options& options, workqueue::LogSink& log) {
   controller_options.queue_metrics_provider = metrics->get();
   controller_options.metrics_provider = metrics->get();
   controller_options.log_sink = &log;
-  controller_options.reconcile = [&](const std::string& key) {
-    return replicator.Reconcile(key);
-  };
+  controller_options.reconcile =
+      [&](const std::string& key, const workqueue::ReconcileContext& context) {
+        return replicator.Reconcile(key, context.stop);
+      };
   controller_options.sources = {
       workqueue::MakeInformerSource<std::string>(
           **config_maps,

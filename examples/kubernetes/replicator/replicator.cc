@@ -16,6 +16,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/synchronization/notification.h"
 #include "examples/kubernetes/client.h"
 #include "examples/kubernetes/json.h"
 #include "examples/kubernetes/label_selector.h"
@@ -107,7 +108,8 @@ Replicator::Replicator(Client* client,
       namespaces_(namespaces),
       on_foreign_object_(std::move(on_foreign_object)) {}
 
-absl::Status Replicator::Reconcile(const std::string& key) {
+absl::Status Replicator::Reconcile(const std::string& key,
+                                   const absl::Notification& stop) {
   const std::shared_ptr<const ConfigMap> source = config_maps_->Get(key);
   const bool exists = source != nullptr && IsSource(*source);
   const std::string* const selector =
@@ -130,6 +132,7 @@ absl::Status Replicator::Reconcile(const std::string& key) {
   if (!copies.ok()) return copies.status();
   absl::Status status;
   for (const auto& copy : *copies) {
+    if (stop.HasBeenNotified()) return absl::CancelledError("stopped");
     if (missing.erase(copy->meta.ns) == 0) {
       status.Update(DeleteCopy(*copy));
     } else if (!IsUpToDate(*copy, *source)) {
@@ -137,6 +140,7 @@ absl::Status Replicator::Reconcile(const std::string& key) {
     }
   }
   for (const std::string& ns : missing) {
+    if (stop.HasBeenNotified()) return absl::CancelledError("stopped");
     status.Update(CreateCopy(ns, *source));
   }
   if (status.ok() && exists && selector == nullptr && HasFinalizer(*source)) {

@@ -16,6 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/synchronization/notification.h"
 #include "examples/kubernetes/client.h"
 #include "examples/kubernetes/objects.h"
 #include "workqueue/controller/object_store.h"
@@ -44,8 +45,10 @@ class Replicator {
              const workqueue::ObjectStore<kubernetes::Namespace>* namespaces,
              std::function<void(absl::string_view key)> on_foreign_object);
 
-  // Makes the copies of one source what they should be.
-  absl::Status Reconcile(const std::string& key);
+  // Makes the copies of one source what they should be. Returns an
+  // `absl::CancelledError` between two of them when `stop` has been notified.
+  absl::Status Reconcile(const std::string& key,
+                         const absl::Notification& stop);
 
   // Return the keys that a change of an object concerns.
   std::vector<std::string> KeysOf(const kubernetes::ConfigMap& object) const;

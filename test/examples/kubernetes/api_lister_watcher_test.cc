@@ -190,6 +190,23 @@ TEST_F(ApiListerWatcherTest, ABadObjectInAListIsAnError) {
               StartsWith("an object of the server: "));
 }
 
+// A watch from no version would begin anywhere.
+TEST_F(ApiListerWatcherTest, AListMustHaveAVersion) {
+  Serve([](Responder& responder) { responder.Respond(200, ListBody({}, "")); });
+  EXPECT_EQ(List({}).status(),
+            absl::InternalError("a list of configmaps has no resourceVersion"));
+}
+
+TEST_F(ApiListerWatcherTest, AnEventMustHaveAVersion) {
+  for (const std::string& event :
+       {EventLine("BOOKMARK", {{"kind", "ConfigMap"}}),
+        EventLine("ADDED", ObjectJson("a", ""))}) {
+    EXPECT_EQ(Watch(event)->Next().status(),
+              absl::DataLossError(
+                  "an event of a watch of configmaps has no resourceVersion"));
+  }
+}
+
 TEST_F(ApiListerWatcherTest, TellsEventsAndTheirVersions) {
   using Type = workqueue::WatchEvent<ConfigMap>::Type;
   const auto watcher =

@@ -306,6 +306,30 @@ TEST(ClientTest, TellsAnItemBeforeTheNextOneArrives) {
                                  Json{{"metadata", {{"name", "b"}}}}));
 }
 
+// A key of data may have any name.
+TEST(ClientTest, LeavesOutOnlyTheManagedFieldsOfTheMetadata) {
+  const std::string data = R"("data":{"managedFields":"a","metadata":"b"})";
+  const std::string object = absl::StrCat(
+      R"({"metadata":{"name":"a","managedFields":[{"f":{}}]},)", data, "}");
+  std::string body = object;
+  ScriptedServer server([&](const ReceivedRequest&, Responder& responder) {
+    responder.Respond(200, body);
+  });
+  const auto client = NewClient(server);
+  const Json expected =
+      Json::parse(R"({"metadata":{"name":"a"},)" + data + "}");
+  EXPECT_EQ(*client->Get(kConfigMaps, {"a", "b"}), expected);
+
+  body = absl::StrCat(R"({"metadata":{"resourceVersion":"9"},"items":[)",
+                      object, "]}");
+  std::vector<Json> items;
+  EXPECT_TRUE(client
+                  ->List(kConfigMaps, {},
+                         [&](const Json& item) { items.push_back(item); })
+                  .ok());
+  EXPECT_THAT(items, ElementsAre(expected));
+}
+
 TEST(ClientTest, AListThatBreaksOffIsAnError) {
   ScriptedServer server([](const ReceivedRequest&, Responder& responder) {
     responder.BeginStream();

@@ -10,6 +10,7 @@
 #include <string>
 #include <thread>  // NOLINT(build/c++11)
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
@@ -22,6 +23,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "test/examples/kubernetes/scripted_server.h"
+#include "test/workqueue/recording_log.h"
 #include "workqueue/clock/fake_clock.h"
 
 namespace kubernetes::lease_elector_test {
@@ -152,19 +154,20 @@ class LeaseElectorTest : public testing::Test {
     options_.name = "it";
     options_.identity = "me";
     options_.clock = &clock_;
+    options_.log_sink = &log_;
     Config config;
     config.server = server_.url();
     client_ = *Client::Create(config);
   }
 
   ~LeaseElectorTest() override {
-    elector_->Stop();
+    if (elector_ != nullptr) elector_->Stop();
     if (thread_.joinable()) thread_.join();
   }
 
   // Runs the elector until it waits for the time of its next try.
   void Start() {
-    elector_ = std::make_unique<LeaseElector>(client_.get(), options_);
+    elector_ = *LeaseElector::Create(client_.get(), options_);
     thread_ = std::thread([this] {
       result_ = elector_->Run([this] {
         EXPECT_FALSE(leading_);
@@ -205,6 +208,7 @@ class LeaseElectorTest : public testing::Test {
 
   LeaseServer server_;
   workqueue::FakeClock clock_;
+  workqueue::RecordingLog log_;
   LeaseElectorOptions options_;
   std::unique_ptr<Client> client_;
   std::unique_ptr<LeaseElector> elector_;
@@ -331,6 +335,64 @@ TEST_F(LeaseElectorTest, TriesAgainIfTheServerFails) {
   server_.Break("");
   Step(absl::Seconds(2));
   EXPECT_TRUE(leading_);
+}
+
+TEST_F(LeaseElectorTest, LogsTheErrorsThatAreNew) {
+  server_.Change([](Json& lease) { lease = LeaseOf("other", 15); });
+  Start();
+  Step(absl::Seconds(2));
+  EXPECT_EQ(log_.messages(),
+            std::vector<std::string>{"I leader election: other has the lease"});
+  server_.Break("GET");
+  for (int i = 0; i < 3; ++i) Step(absl::Seconds(2));
+  EXPECT_EQ(log_.messages().size(), 2);
+  EXPECT_EQ(log_.Await(2), absl::StrCat("E leader election: GET ", kOne,
+                                        ": refused (500 Broken)"));
+  server_.Break("");
+  Step(absl::Seconds(2));
+  EXPECT_EQ(log_.Await(3), log_.Await(1));
+  Step(absl::Seconds(6));
+  EXPECT_TRUE(leading_);
+  EXPECT_EQ(log_.messages().size(), 3);
+  server_.Break("PUT GET");
+  Step(absl::Seconds(2));
+  EXPECT_EQ(log_.Await(4), log_.Await(2));
+}
+
+TEST_F(LeaseElectorTest, EndsIfThereCanBeNoSuchLease) {
+  options_.name = "a/b";
+  elector_ = *LeaseElector::Create(client_.get(), options_);
+  const absl::Status status = elector_->Run([] { ADD_FAILURE(); });
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("'a/b'"));
+}
+
+TEST_F(LeaseElectorTest, ChecksTheOptions) {
+  const auto expect = [this](absl::Duration lease, absl::Duration renew,
+                             absl::Duration retry, const char* message) {
+    options_.lease_duration = lease;
+    options_.renew_deadline = renew;
+    options_.retry_period = retry;
+    EXPECT_EQ(
+        LeaseElector::Create(client_.get(), options_).status(),
+        *message == 0 ? absl::OkStatus() : absl::InvalidArgumentError(message));
+  };
+  constexpr absl::Duration kSecond = absl::Seconds(1);
+  expect(kSecond, 0.5 * kSecond, 0.1 * kSecond, "");
+  expect(0.9 * kSecond, 0.5 * kSecond, 0.1 * kSecond,
+         "lease_duration is 900ms, less than 1s");
+  expect(1.5 * kSecond, kSecond, 0.1 * kSecond,
+         "lease_duration is 1.5s, not whole seconds");
+  expect(absl::InfiniteDuration(), kSecond, 0.1 * kSecond,
+         "lease_duration is inf, not whole seconds");
+  expect(2 * kSecond, 2 * kSecond, kSecond,
+         "renew_deadline is 2s, not less than lease_duration");
+  expect(3 * kSecond, 2 * kSecond, 2 * kSecond,
+         "retry_period is 2s, not less than renew_deadline");
+  expect(3 * kSecond, 2 * kSecond, absl::ZeroDuration(),
+         "retry_period is 0, not positive");
+  options_.identity = "";
+  expect(3 * kSecond, 2 * kSecond, kSecond, "identity is empty");
 }
 
 TEST_F(LeaseElectorTest, ReadsTheLeaseAgainAfterAConflict) {

@@ -37,6 +37,7 @@
 #include "workqueue/controller/controller.h"
 #include "workqueue/controller/informer.h"
 #include "workqueue/controller/informer_source.h"
+#include "workqueue/controller/reconcile.h"
 #include "workqueue/log_sink.h"
 
 namespace kubernetes::manager_test {
@@ -74,9 +75,12 @@ class Program {
     };
     informer_->AddHandler(std::move(handler));
     workqueue::ControllerOptions<std::string> options;
-    options.reconcile = [this](const std::string& key) {
+    options.clock = &controller_clock;
+    options.reconcile = [this](const std::string& key,
+                               const workqueue::ReconcileContext& context) {
       EXPECT_EQ(key, "ns/a");
       reconciled.Notify();
+      if (on_reconcile) on_reconcile(context);
       return absl::OkStatus();
     };
     options.sources = {workqueue::MakeInformerSource<std::string>(
@@ -111,6 +115,8 @@ class Program {
   const int metrics_port = FreePort();
   const int probe_port = FreePort();
   workqueue::FakeClock clock;  // of the lease
+  workqueue::FakeClock controller_clock;
+  std::function<void(const workqueue::ReconcileContext&)> on_reconcile;
   absl::Notification watching;
   absl::Notification reconciled;
   absl::Notification may_list;
@@ -206,6 +212,45 @@ TEST(ManagerTest, RenewsTheLeaseWhileTheControllersWaitForTheirInformers) {
     Program::Signal(SIGTERM);
   });
   EXPECT_EQ(status, absl::OkStatus());
+}
+
+TEST(ManagerTest, KeepsTheLeaseUntilAllReconciliationsHaveReturned) {
+  Program program;
+  program.may_list.Notify();
+  absl::Notification told;
+  absl::Notification may_return;
+  program.on_reconcile = [&](const workqueue::ReconcileContext& context) {
+    context.stop.WaitForNotification();
+    told.Notify();
+    may_return.WaitForNotification();
+  };
+  const absl::Status status = program.RunWhile([&] {
+    program.reconciled.WaitForNotification();
+    program.clock.AwaitWaiters(1);
+    Program::Signal(SIGTERM);
+    while (!told.HasBeenNotified()) {
+      program.controller_clock.AwaitWaiters(1);
+      program.controller_clock.Step(absl::Seconds(10));
+    }
+    program.clock.Step(absl::Seconds(2));
+    program.clock.AwaitWaiters(1);
+    const Json spec = program.lease()["spec"];
+    EXPECT_NE(spec["holderIdentity"], "");
+    EXPECT_EQ(spec["renewTime"], "1970-01-01T00:00:02.000000Z");
+    may_return.Notify();
+  });
+  EXPECT_EQ(status, absl::OkStatus());
+  EXPECT_EQ(program.lease()["spec"]["holderIdentity"], "");
+}
+
+TEST(ManagerTest, AWrongOptionOfTheLeaseIsAnError) {
+  StderrLog log;
+  ManagerOptions options;
+  options.lease.retry_period = absl::Minutes(1);
+  options.leader_elect = true;
+  EXPECT_EQ(Manager(options, &log).Run(/*client=*/nullptr),
+            absl::InvalidArgumentError(
+                "retry_period is 1m, not less than renew_deadline"));
 }
 
 // At once, because another process may lead already.

@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "absl/synchronization/notification.h"
 #include "examples/kubernetes/client.h"
 #include "examples/kubernetes/config.h"
 #include "examples/kubernetes/file_contents.h"
@@ -92,7 +93,7 @@ class RecordedWritesTest : public testing::Test {
   // Reconciles the source, which must send these requests.
   absl::Status Reconcile(std::vector<std::string> names) {
     Expect(std::move(names));
-    return replicator_->Reconcile("infra/proxy");
+    return replicator_->Reconcile("infra/proxy", absl::Notification());
   }
 
   void Respond(const ReceivedRequest& request, Responder& responder) {

@@ -17,6 +17,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "absl/synchronization/notification.h"
 #include "examples/kubernetes/client.h"
 #include "examples/kubernetes/config.h"
 #include "examples/kubernetes/json.h"
@@ -107,7 +108,7 @@ class ReplicatorTest : public testing::Test {
     namespaces_.Put(ns, std::move(object));
   }
 
-  absl::Status Reconcile() { return replicator_->Reconcile("src/it"); }
+  absl::Status Reconcile() { return replicator_->Reconcile("src/it", stop_); }
 
   // Returns the requests since the last call: the method, the object or its
   // namespace, and the content type if it is not that of JSON.
@@ -151,6 +152,7 @@ class ReplicatorTest : public testing::Test {
       }};
   std::unique_ptr<Client> client_;
   std::unique_ptr<Replicator> replicator_;
+  absl::Notification stop_;
 };
 
 TEST_F(ReplicatorTest, CreatesMissingCopies) {
@@ -447,6 +449,21 @@ TEST_F(ReplicatorTest, AnErrorDoesNotEndTheWorkOnOtherNamespaces) {
   EXPECT_FALSE(workqueue::IsTerminalError(status));
   EXPECT_THAT(TakeRequests(), UnorderedElementsAre("DELETE a/it", "PUT c/it",
                                                    "POST b", "POST d"));
+}
+
+TEST_F(ReplicatorTest, StopsBetweenTwoCopies) {
+  Put(Source("team"));
+  answer_ = [this](const ReceivedRequest&, Responder&) {
+    if (!stop_.HasBeenNotified()) stop_.Notify();
+    return false;
+  };
+  EXPECT_EQ(Reconcile(), absl::CancelledError("stopped"));
+  EXPECT_THAT(TakeRequests(), ElementsAre("POST a"));
+
+  Put(Copy("a"));
+  config_maps_.Erase("src/it");
+  EXPECT_EQ(Reconcile(), absl::CancelledError("stopped"));
+  EXPECT_THAT(TakeRequests(), IsEmpty());
 }
 
 // Somebody was faster. KeysOf() brings the source back when the store has the

@@ -3,9 +3,19 @@
 
 #include "examples/kubernetes/status_server.h"
 
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <string>
+#include <thread>  // NOLINT(build/c++11)
 #include <utility>
 
 #include "absl/status/status.h"
@@ -173,6 +183,40 @@ TEST(StatusServerTest, AnAddressMayBeOfIpv6) {
   if (server.ok()) return;
   EXPECT_THAT(std::string(server.status().message()),
               HasSubstr("cannot listen there"));
+}
+
+TEST(StatusServerTest, AnEmptyHostIsEachAddress) {
+  const auto server = StatusServer::Start(":0", {{"/ok", Ok}});
+  ASSERT_TRUE(server.ok()) << server.status();
+  EXPECT_THAT(Request((*server)->port(), "GET", "/ok"),
+              StartsWith("HTTP/1.1 200 OK\r\n"));
+}
+
+// Makes the calls of this thread that create sockets of IPv6 fail, as they do
+// if the kernel has no IPv6. Returns whether that worked.
+bool DisableIpv6() {
+  struct sock_filter code[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_socket, 0, 3),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+               offsetof(struct seccomp_data, args[0])),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EAFNOSUPPORT),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  const struct sock_fprog filter = {std::size(code), code};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
+TEST(StatusServerTest, AnEmptyHostNeedsNoIpv6) {
+  std::thread thread([] {
+    ASSERT_TRUE(DisableIpv6());
+    const auto server = StatusServer::Start(":0", {{"/ok", Ok}});
+    ASSERT_TRUE(server.ok()) << server.status();
+    EXPECT_THAT(Request((*server)->port(), "GET", "/ok"),
+                StartsWith("HTTP/1.1 200 OK\r\n"));
+  });
+  thread.join();
 }
 
 TEST(StatusServerTest, AnAddressInUseIsAnError) {

@@ -25,6 +25,7 @@
 #include "gtest/gtest.h"
 #include "test/examples/kubernetes/scripted_server.h"
 #include "workqueue/clock/fake_clock.h"
+#include "workqueue/retry_after.h"
 
 namespace kubernetes::watcher_test {
 namespace {
@@ -127,6 +128,20 @@ TEST_F(WatcherTest, ReturnsEventsUntilTheServerEndsTheStream) {
   EXPECT_EQ(Next(*watcher), name(WatchEvent::Type::kBookmark, ""));
   EXPECT_EQ(Next(*watcher), "end");
   EXPECT_EQ(Next(*watcher), "end");
+}
+
+TEST_F(WatcherTest, LeavesOutOnlyTheManagedFieldsOfTheMetadata) {
+  const auto watcher = Watch([](Responder& responder) {
+    responder.Chunk(
+        R"({"type":"ADDED","object":{"metadata":{"managedFields":[{}]},)"
+        R"("data":{"managedFields":"a"}}})"
+        "\n");
+    responder.EndStream();
+  });
+  const auto event = watcher->Next();
+  ASSERT_TRUE(event.ok() && event->has_value()) << event.status();
+  EXPECT_EQ((*event)->object,
+            Json::parse(R"({"metadata":{},"data":{"managedFields":"a"}})"));
 }
 
 TEST_F(WatcherTest, ALineMayBeSplitAnywhere) {
@@ -251,7 +266,7 @@ TEST_F(WatcherTest, WaitsAndTriesAgain) {
   Serve(
       [&](Responder& responder) {
         if (requests++ == 0) {
-          return responder.Respond(429, "", "Retry-After: 100\r\n");
+          return responder.Respond(429, "", "Retry-After: 59\r\n");
         }
         responder.BeginStream();
         responder.Chunk(Event("ADDED", "a"));
@@ -260,12 +275,24 @@ TEST_F(WatcherTest, WaitsAndTriesAgain) {
       &clock);
   std::thread stepper([&clock] {
     clock.AwaitWaiters(1);
-    clock.Step(absl::Seconds(100));
+    clock.Step(absl::Seconds(60));  // The stream may last longer than that.
   });
   const auto watcher = client_->Watch(kConfigMaps, {});
   stepper.join();
   ASSERT_TRUE(watcher.ok()) << watcher.status();
   EXPECT_EQ(Next(**watcher), "0 a");
+}
+
+TEST_F(WatcherTest, DoesNotWaitBeyondTheTimeLimitOfARequest) {
+  workqueue::FakeClock clock;
+  Serve(
+      [](Responder& responder) {
+        responder.Respond(429, "", "Retry-After: 3600\r\n");
+      },
+      &clock);
+  const absl::Status status = client_->Watch(kConfigMaps, {}).status();
+  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+  EXPECT_EQ(workqueue::RetryAfterOf(status), absl::Hours(1));
 }
 
 TEST_F(WatcherTest, StopWakesNext) {
