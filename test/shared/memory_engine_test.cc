@@ -281,6 +281,39 @@ TEST_F(MemoryEngineTest, AQueueHasOneAddress) {
   }
 }
 
+// A server would keep a time that is too large, and no later one could follow.
+TEST_F(MemoryEngineTest, AServersTimeIsThatOfAClockNearTheEpoch) {
+  const std::string error =
+      "clock_is_the_servers is true, and clock reads 1970-04-11T00:00:00+00:00;"
+      " it must read less than 100 days after the Unix epoch, as a FakeClock "
+      "does";
+  FakeClock late(absl::UnixEpoch() + absl::Hours(24 * 100));
+  FakeClock early(late.TimeNow() - absl::Nanoseconds(1));
+  for (FakeClock* clock : {&late, &early}) {
+    SharedQueueOptions<std::string> options;
+    options.name = "pods";
+    options.address = "/nowhere";
+    options.clock = clock;
+    options.clock_is_the_servers = true;
+    options.call_timeout = absl::Milliseconds(10);
+    LeaderElectorOptions election;
+    election.name = "pods";
+    election.address = "/nowhere";
+    election.clock = clock;
+    election.clock_is_the_servers = true;
+    const absl::Status queue = Queue::Create(options).status();
+    const absl::Status elector =
+        LeaderElector::Create(std::move(election)).status();
+    if (clock == &early) {
+      EXPECT_FALSE(absl::IsInvalidArgument(queue)) << queue;
+      EXPECT_TRUE(elector.ok()) << elector;
+    } else {
+      EXPECT_EQ(queue, absl::InvalidArgumentError(error));
+      EXPECT_EQ(elector, absl::InvalidArgumentError(error));
+    }
+  }
+}
+
 TEST_F(MemoryEngineTest, AFileNeedsItsPartOfTheLibrary) {
   auto options = Options("c");
   options.engine = nullptr;

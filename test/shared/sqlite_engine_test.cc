@@ -273,6 +273,18 @@ int LimitPages(sqlite3* connection, const char** /*error*/,
                       nullptr, nullptr);
 }
 
+TEST_F(SqliteEngineTest, AFileHasItsOwnTime) {
+  const auto engine = NewEngine();
+  auto options = Options(*engine);
+  options.clock_is_the_servers = true;
+  EXPECT_EQ(
+      Queue::Create(options).status(),
+      absl::InvalidArgumentError(absl::StrCat(
+          "clock_is_the_servers is true, but the queue is in the file ", path_,
+          ", whose time is its own; Create() of the engine takes a "
+          "clock")));
+}
+
 TEST_F(SqliteEngineTest, AFullDiskRefusesOnlyAdds) {
   const auto extension = reinterpret_cast<void (*)()>(&LimitPages);
   ASSERT_EQ(sqlite3_auto_extension(extension), SQLITE_OK);

@@ -22,6 +22,7 @@
 #include "workqueue/clock/clock.h"
 #include "workqueue/redis/redis_address.h"
 #include "workqueue/redis/source_of_address.h"
+#include "workqueue/redis/ticks.h"
 #include "workqueue/redis/unique_text.h"
 #include "workqueue/shared/internal/engine.h"
 #include "workqueue/shared/internal/layout.h"
@@ -93,6 +94,20 @@ absl::Status Check(const SharedQueueOptionsBase& options) {
         "block it; pass the loop's clock, and the queue has a thread");
   }
   return absl::OkStatus();
+}
+
+// The time of a database is its own.
+absl::Status CheckClock(const SharedQueueOptionsBase& options) {
+  if (!options.clock_is_the_servers) return absl::OkStatus();
+  if (options.engine == nullptr) {
+    return CheckServersClock(options.clock.clock());
+  }
+  if (options.engine->UsesClocksOfQueues()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("clock_is_the_servers is true, but the queue is in ",
+                   options.engine->Name(),
+                   ", whose time is its own; Create() of the engine takes a "
+                   "clock"));
 }
 
 // Tells `found`, what is wrong with the settings of the engine that has a
@@ -216,6 +231,8 @@ absl::StatusOr<std::unique_ptr<SharedQueueParts>> OpenSharedQueue(
   status = CheckOneStore(options.engine != nullptr, *redis);
   if (!status.ok()) return status;
   options.redis = *std::move(redis);
+  status = CheckClock(options);
+  if (!status.ok()) return status;
   auto parts = std::make_unique<SharedQueueParts>();
   parts->max_retry = *std::max_element(options.retry_schedule.begin(),
                                        options.retry_schedule.end());
