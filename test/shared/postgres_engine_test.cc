@@ -467,6 +467,62 @@ TEST_F(PostgresEngineTest, WrongAddressesAreNamed) {
   EXPECT_TRUE(absl::IsUnavailable(nobody)) << nobody;
 }
 
+// A wait would never end. What libpq says of them may show a password.
+TEST_F(PostgresEngineTest, AddressesThatLibpqRefusesAreWrong) {
+  for (const std::string& wrong :
+       {absl::StrCat(address_, "&sslmod=SECRET"),
+        absl::StrCat(address_, "&sslmode=SECRET"),
+        absl::StrCat(address_, "&port=SECRET"),
+        absl::StrCat(address_, "&port=1,2,3"),
+        std::string("postgres://me:SECRET%ZZ@h/x"),
+        std::string("postgres://me:SECRET/x@h/x"),
+        std::string("postgres://me:SEC?RET=1/@h/x"),
+        std::string("postgres://me@h:SECRET/x"),
+        std::string("postgres://me@h:99999/x"),
+        std::string("host=/nowhere password='SECRET"),
+        std::string("host=/nowhere schema=SECRET"),
+        absl::StrCat(address_, std::string(1, '\0'), "&sslmode=require")}) {
+    for (const absl::Status& status : {PostgresEngine::Create(wrong).status(),
+                                       PostgresEngine::Migrate(wrong)}) {
+      EXPECT_TRUE(absl::IsInvalidArgument(status)) << wrong << ": " << status;
+      EXPECT_TRUE(absl::StrContains(status.message(), "address")) << status;
+      EXPECT_FALSE(absl::StrContains(status.message(), "SEC")) << status;
+    }
+  }
+  EXPECT_EQ(PostgresEngine::Create(absl::StrCat(address_, "&sslmod=require"))
+                .status(),
+            absl::InvalidArgumentError(
+                "address has the parameter \"sslmod\", which libpq does not "
+                "know"));
+}
+
+TEST_F(PostgresEngineTest, AddressesReachLibpqAsTheyAre) {
+  for (const char* const address :
+       {"host=/nowhere dbname=a?b password=SECRET?",
+        "postgres://me:SEC?RET@/a%3Fb?schema=other&host=/nowhere",
+        "postgres:///a%3Fb?host=/nowhere&schema=other&port=1"}) {
+    const auto engine = PostgresEngine::Create(address);
+    ASSERT_TRUE(engine.ok()) << engine.status();
+    const std::string name = (*engine)->Name();
+    EXPECT_TRUE(absl::StrContains(name, "database a?b at /nowhere")) << name;
+  }
+}
+
+TEST_F(PostgresEngineTest, ALoginThatIsRefusedIsNotAwaited) {
+  const absl::Status user =
+      PostgresEngine::Create(absl::StrCat(address_, "&user=nobody_here"))
+          .status();
+  EXPECT_TRUE(absl::IsUnauthenticated(user)) << user;
+  EXPECT_TRUE(absl::StrContains(user.message(), "nobody_here")) << user;
+  EXPECT_FALSE(absl::StrContains(user.message(), "LOCATION")) << user;
+  const absl::Status database =
+      PostgresEngine::Create(absl::StrCat(address_, "&dbname=nothing_here"))
+          .status();
+  EXPECT_TRUE(absl::IsNotFound(database)) << database;
+  EXPECT_TRUE(absl::StrContains(database.message(), "nothing_here"))
+      << database;
+}
+
 // A schema comes into texts between several kinds of quotes.
 TEST_F(PostgresEngineTest, WrongSchemasAreRefused) {
   Connection own(address_);

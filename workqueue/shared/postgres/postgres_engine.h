@@ -70,8 +70,11 @@ class PostgresEngine final : public internal::TableEngine {
   //
   // Blocks for `timeout` at most. A server that does not answer is no error
   // yet: calls of queues and electors wait for it, as long as they may. Errors:
-  //   * `kInvalidArgument`: the address is empty, or the schema no such name,
-  //   * `kPermissionDenied`: the user may not use the tables,
+  //   * `kInvalidArgument`: libpq cannot use the address, or the schema is no
+  //     such name,
+  //   * `kUnauthenticated`: the server refuses the user, or the password,
+  //   * `kNotFound`: the server has no such database,
+  //   * `kPermissionDenied`: the user may not use the database, or the tables,
   //   * `kFailedPrecondition`: there are no tables, they are of another version
   //     of this library, or the server is too old.
   static absl::StatusOr<std::unique_ptr<PostgresEngine>> Create(
