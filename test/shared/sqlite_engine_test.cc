@@ -202,6 +202,13 @@ TEST_F(SqliteEngineTest, ALockedFileLosesNothing) {
 TEST_F(SqliteEngineTest, WrongFilesAreNamed) {
   EXPECT_TRUE(absl::IsInvalidArgument(ErrorOf("")));
   EXPECT_TRUE(absl::IsInvalidArgument(ErrorOf("sqlite:")));
+  for (const char wrong : {'\0', '\n', '\x7f'}) {
+    const absl::Status cut =
+        ErrorOf(absl::StrCat(path_, std::string(1, wrong)));
+    EXPECT_TRUE(absl::IsInvalidArgument(cut)) << cut;
+    EXPECT_TRUE(absl::StrContains(cut.message(), path_ + "\\")) << cut;
+  }
+  EXPECT_FALSE(std::filesystem::exists(path_));
   const absl::Status missing = ErrorOf(folder_.path() + "/no/queues.db");
   EXPECT_TRUE(absl::IsNotFound(missing)) << missing;
   EXPECT_TRUE(absl::StrContains(missing.message(), "/no/queues.db"));
