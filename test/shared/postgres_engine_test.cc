@@ -224,9 +224,11 @@ TEST_F(PostgresEngineTest, AddsInATransactionHaveAnyTimeAndPriority) {
                        int priority) {
     AddOptions options = AddOptions::After(after);
     options.priority = priority;
+    own.Do("BEGIN");
     EXPECT_EQ(
         PostgresEngine::AddInTransaction(own.get(), name_, options, {item}),
         absl::OkStatus());
+    own.Do("COMMIT");
   };
   add("never", absl::InfiniteDuration(), 0);
   add("late", absl::Hours(24 * 365 * 142), 0);
@@ -267,6 +269,7 @@ TEST_F(PostgresEngineTest, WrongAddsInATransactionAreRefused) {
   options.partitions = 2;
   const auto queue = *Queue::Create(options);
   Connection own(address_);
+  own.Do("BEGIN");
   AddOptions retry, retry_after;
   retry.retry = true;
   retry_after.retry_after = absl::Seconds(1);
@@ -282,6 +285,53 @@ TEST_F(PostgresEngineTest, WrongAddsInATransactionAreRefused) {
       PostgresEngine::AddInTransaction(own.get(), name_, {}, {"x"});
   EXPECT_TRUE(absl::StrContains(refused.message(), "has 2 partitions"))
       << refused;
+}
+
+// No process would ever take it out of the inbox.
+TEST_F(PostgresEngineTest, AnAddInATransactionToAWrongNameIsRefused) {
+  Connection own(address_);
+  own.Do("BEGIN");
+  for (const char* const wrong : {"", "{a}", "a}"}) {
+    const absl::Status refused =
+        PostgresEngine::AddInTransaction(own.get(), wrong, {}, {"x"});
+    EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
+    Connection other(address_);
+    const std::string error =
+        other.Fail(absl::StrCat("SELECT workqueue.add('", wrong, "', 'x')"));
+    EXPECT_TRUE(
+        absl::StrContains(error, absl::StrCat("queue is \"", wrong, "\"; ")))
+        << error;
+  }
+  const std::string error =
+      own.Fail("SELECT workqueue.add(repeat('a', 2049), 'x')");
+  EXPECT_TRUE(absl::StrContains(error, "queue has 2049 bytes")) << error;
+}
+
+// It would be committed at once, or not at all.
+TEST_F(PostgresEngineTest, AnAddNeedsATransaction) {
+  const auto engine = NewEngine();
+  const auto queue = NewQueue(*engine);
+  const auto add = [this](PGconn* connection) {
+    return PostgresEngine::AddInTransaction(connection, name_, {}, {"x"});
+  };
+  EXPECT_EQ(add(nullptr), absl::InvalidArgumentError("connection is null"));
+  Connection own(address_);
+  EXPECT_EQ(add(own.get()),
+            absl::InvalidArgumentError(
+                "connection has begun no transaction; BEGIN does"));
+  own.Do("BEGIN");
+  own.Fail("wrong");
+  EXPECT_EQ(add(own.get()),
+            absl::InvalidArgumentError(
+                "connection has a transaction that has failed; ROLLBACK ends "
+                "it"));
+  own.Do("ROLLBACK");
+  own.Do("BEGIN");
+  own.Fail("SELECT pg_terminate_backend(pg_backend_pid())");
+  const absl::Status lost = add(own.get());
+  EXPECT_TRUE(absl::IsUnavailable(lost)) << lost;
+  EXPECT_TRUE(absl::StrContains(lost.message(), "connection")) << lost;
+  EXPECT_EQ(queue->Count()->queued, 0u);
 }
 
 // Bytes that the server cannot compress.
@@ -342,6 +392,7 @@ TEST_F(PostgresEngineTest, AnItemWithAGroupThatIsTooLongFailsAlone) {
 TEST_F(PostgresEngineTest, ANameThatIsTooLongIsRefused) {
   const auto engine = NewEngine();
   Connection own(address_);
+  own.Do("BEGIN");
   for (const size_t size : {2048, 2049}) {
     std::string name = RandomBytes(size);
     for (char& c : name) c = static_cast<char>('a' + (c & 15));

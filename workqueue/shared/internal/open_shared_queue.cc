@@ -39,14 +39,8 @@ namespace {
 constexpr int kMaxPrefetch = 100;
 
 absl::Status Check(const SharedQueueOptionsBase& options) {
-  if (options.name.empty()) {
-    return absl::InvalidArgumentError(
-        "name is empty; a shared queue needs one");
-  }
-  if (options.name.find_first_of("{}") != std::string::npos) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "name is \"", options.name, "\"; it must not contain '{' or '}'"));
-  }
+  const absl::Status named = CheckQueueName(options.name);
+  if (!named.ok()) return named;
   if (options.partitions < 1 || options.partitions > kMaxPartitions) {
     return absl::InvalidArgumentError(
         absl::StrCat("partitions is ", options.partitions,

@@ -28,6 +28,7 @@
 #include "workqueue/clock/clock.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/redis/source_of_address.h"
+#include "workqueue/shared/internal/partition_names.h"
 #include "workqueue/shared/internal/table_engine.h"
 #include "workqueue/shared/postgres/internal/postgres_connection.h"
 #include "workqueue/shared/postgres/internal/postgres_database.h"
@@ -153,6 +154,23 @@ std::string NameOf(const std::string& libpq) {
   return name;
 }
 
+// One that is lost is left to the call, which tells why.
+absl::Status CheckTransaction(pg_conn* connection) {
+  if (connection == nullptr) {
+    return absl::InvalidArgumentError("connection is null");
+  }
+  switch (PQtransactionStatus(connection)) {
+    case PQTRANS_IDLE:
+      return absl::InvalidArgumentError(
+          "connection has begun no transaction; BEGIN does");
+    case PQTRANS_INERROR:
+      return absl::InvalidArgumentError(
+          "connection has a transaction that has failed; ROLLBACK ends it");
+    default:
+      return absl::OkStatus();
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<PostgresEngine>> PostgresEngine::Create(
@@ -185,7 +203,9 @@ absl::Status PostgresEngine::Migrate(absl::string_view address) {
 absl::Status PostgresEngine::AddInTransaction(
     pg_conn* connection, absl::string_view queue, const AddOptions& options,
     absl::Span<const std::string> items, absl::string_view schema) {
-  const absl::Status status = CheckSchema(schema);
+  absl::Status status = CheckSchema(schema);
+  if (status.ok()) status = internal::CheckQueueName(queue);
+  if (status.ok()) status = CheckTransaction(connection);
   if (!status.ok()) return status;
   for (const auto& [name, is_given] :
        {std::pair("rate_limited", options.rate_limited),

@@ -100,12 +100,15 @@ class PostgresEngine final : public internal::TableEngine {
   //
   //     SELECT workqueue.add('orders', 'order 17', after => '30 s');
   //
-  // It fails for a priority that is no `int`.
+  // It fails for a priority that is no `int`, and for a name that no queue can
+  // have. `Migrate()` brings it up to date.
   //
   // Blocks for a round trip. After `kInvalidArgument` nothing was sent: an
-  // option is not possible here, or an item or the name is too long. After any
-  // other error the transaction cannot commit: the user may not insert into the
-  // table "inbox", the queue has several partitions, or the connection is lost.
+  // option is not possible here, an item or the name is too long, no queue can
+  // have the name, or the connection is null or has no transaction that can
+  // commit. After any other error the transaction cannot commit: the user may
+  // not insert into the table "inbox", the queue has several partitions, or the
+  // connection is lost.
   static absl::Status AddInTransaction(pg_conn* connection,
                                        absl::string_view queue,
                                        const AddOptions& options,

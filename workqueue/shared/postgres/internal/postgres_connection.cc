@@ -522,6 +522,11 @@ absl::Status PostgresConnection::ExecuteOn(PGconn* connection,
       PQexecParams(connection, statement.sql.c_str(), parameters.size(),
                    parameters.types.data(), parameters.values.data(),
                    parameters.lengths.data(), parameters.formats.data(), 1));
+  if (result.get() == nullptr) {
+    return absl::UnavailableError(
+        absl::StrCat("the database: ",
+                     absl::StripAsciiWhitespace(PQerrorMessage(connection))));
+  }
   switch (PQresultStatus(result.get())) {
     case PGRES_COMMAND_OK:
     case PGRES_TUPLES_OK:
