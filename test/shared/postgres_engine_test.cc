@@ -587,6 +587,27 @@ TEST_F(PostgresEngineTest, WrongSchemasAreRefused) {
   }
 }
 
+// The server would cut it, and two schemas might be one.
+TEST_F(PostgresEngineTest, ASchemaThatIsTooLongIsRefused) {
+  const std::string longest(63, 'a');
+  EXPECT_EQ(
+      PostgresEngine::Migrate(absl::StrCat(address_, "&schema=", longest)),
+      absl::OkStatus());
+  EXPECT_EQ(
+      PostgresEngine::Migrate(absl::StrCat(address_, "&schema=", longest, "b")),
+      absl::InvalidArgumentError(
+          absl::StrCat("schema is \"", longest,
+                       "b\"; it must have letters, digits and _ only, and 63 "
+                       "bytes at most")));
+  Connection own(address_);
+  EXPECT_TRUE(absl::StrContains(
+      own.Fail(PostgresEngine::MigrationSql(longest + "b")), "63 bytes"));
+  EXPECT_EQ(PostgresEngine::Create(absl::StrCat(address_, "&schema=a&schema=b"))
+                .status(),
+            absl::InvalidArgumentError(
+                "address has schema=a and schema=b; only one of them can be"));
+}
+
 TEST_F(PostgresEngineTest, AUserWithoutRightsIsToldSo) {
   Connection own(address_);
   own.Do("DROP ROLE IF EXISTS stranger; CREATE ROLE stranger LOGIN");

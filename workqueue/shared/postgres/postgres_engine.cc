@@ -40,14 +40,19 @@ absl::Time After(absl::Duration timeout) {
   return Clock::GetRealClock()->TimeNow() + timeout;
 }
 
+// The server cuts a longer one, which may be another's then.
+constexpr size_t kMostOfSchema = 63;
+
 constexpr absl::string_view kSchemas =
-    "it must have letters, digits and _ only";
+    "it must have letters, digits and _ only, and 63 bytes at most";
 
 absl::Status CheckSchema(absl::string_view schema) {
   const bool good = std::all_of(schema.begin(), schema.end(), [](char c) {
     return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_';
   });
-  if (good && !schema.empty()) return absl::OkStatus();
+  if (good && !schema.empty() && schema.size() <= kMostOfSchema) {
+    return absl::OkStatus();
+  }
   return absl::InvalidArgumentError(
       absl::StrCat("schema is \"", schema, "\"; ", kSchemas));
 }

@@ -45,9 +45,9 @@ void RegisterPostgres();
 //
 // An address is a URI or a connection string of libpq. The parameter "schema"
 // of a URI names the schema that has the tables, instead of "workqueue": by
-// letters, digits and '_'. `Migrate()` makes them. If they are dropped and made
-// anew, a process that has used them must be started again: until then its
-// calls return `kFailedPrecondition`.
+// letters, digits and '_', 63 at most. `Migrate()` makes them. If they are
+// dropped and made anew, a process that has used them must be started again:
+// until then its calls return `kFailedPrecondition`.
 //
 // Names of hosts are resolved within the time of a call. But if libpq takes the
 // host from a service file, it waits for a name server as long as the system
