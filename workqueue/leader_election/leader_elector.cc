@@ -125,10 +125,10 @@ absl::StatusOr<std::unique_ptr<LeaderElector>> LeaderElector::Create(
       options.engine, options.address, &options.redis, options.retry_period);
   if (!source.ok()) return source.status();
   if (*source != nullptr) options.engine = source->get();
+  status = internal::CheckOneStore(options.engine != nullptr, options.redis);
+  if (!status.ok()) return status;
   auto redis = internal::PlainRedisOptions(std::move(options.redis));
   if (!redis.ok()) return redis.status();
-  status = internal::CheckOneStore(options.engine != nullptr, *redis);
-  if (!status.ok()) return status;
   options.redis = *std::move(redis);
   if (options.engine == nullptr && options.clock_is_the_servers) {
     status = internal::CheckServersClock(OrRealClock(options.clock));

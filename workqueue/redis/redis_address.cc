@@ -287,12 +287,35 @@ std::vector<std::string> AddressesOf(const RedisOptions& options) {
 }
 
 absl::Status CheckOneStore(bool has_engine, const RedisOptions& options) {
-  if (!has_engine || options.address == RedisOptions().address) {
-    return absl::OkStatus();
+  if (!has_engine) return absl::OkStatus();
+  const RedisOptions unset;
+  if (options.address != unset.address) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "engine is given, and address is \"", WithoutPassword(options.address),
+        "\"; only one of them can be"));
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("engine is given, and address is \"", options.address,
-                   "\"; only one of them can be"));
+  const auto refuse = [](const auto&... what) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "redis.", what...,
+        "; only a server of Valkey or Redis has it, and engine or address "
+        "names something else"));
+  };
+  if (options.username != unset.username) {
+    return refuse("username is \"", options.username, "\"");
+  }
+  if (options.password != unset.password) return refuse("password is set");
+  if (options.database != unset.database) {
+    return refuse("database is ", options.database);
+  }
+  if (options.tls) return refuse("tls is set");
+  if (options.acknowledging_replicas != unset.acknowledging_replicas) {
+    return refuse("acknowledging_replicas is ", options.acknowledging_replicas);
+  }
+  if (options.connect_timeout != unset.connect_timeout) {
+    return refuse("connect_timeout is ",
+                  absl::FormatDuration(options.connect_timeout));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<RedisOptions> PlainRedisOptions(RedisOptions options) {

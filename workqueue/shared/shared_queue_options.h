@@ -41,7 +41,7 @@ struct SharedQueueOptionsBase {
   // meaning.
   std::string address;
 
-  // The other options of a server of Valkey or Redis.
+  // The other options of a server of Valkey or Redis. Nothing else has them.
   RedisOptions redis;
 
   // The name of this process for those who look: snapshots and the page say

@@ -220,10 +220,10 @@ absl::StatusOr<std::unique_ptr<SharedQueueParts>> OpenSharedQueue(
                            options.call_timeout);
   if (!source.ok()) return source.status();
   if (*source != nullptr) options.engine = source->get();
+  status = CheckOneStore(options.engine != nullptr, options.redis);
+  if (!status.ok()) return status;
   auto redis = PlainRedisOptions(std::move(options.redis));
   if (!redis.ok()) return redis.status();
-  status = CheckOneStore(options.engine != nullptr, *redis);
-  if (!status.ok()) return status;
   options.redis = *std::move(redis);
   status = CheckClock(options);
   if (!status.ok()) return status;
