@@ -225,6 +225,29 @@ TEST_F(SqliteEngineTest, WrongFilesAreNamed) {
   EXPECT_FALSE(std::filesystem::exists(another + "-wake"));
 }
 
+// So a leader that finds the file busy tries again before its time is over.
+TEST_F(SqliteEngineTest, ACallOfAnElectionTakesItsTimeAtMost) {
+  const auto engine = NewEngine();
+  internal::ElectionOptions options;
+  options.name = "orders";
+  options.identity = "a";
+  options.duration = absl::Hours(2);
+  options.timeout = absl::Milliseconds(10);
+  const auto election = engine->NewElection(options);
+  const auto taken = election->Take();
+  ASSERT_TRUE(taken.ok()) << taken.status();
+  Connection other(path_);
+  other.Do("BEGIN IMMEDIATE");
+  const absl::Time start = absl::Now();
+  for (const absl::Status& status :
+       {election->Renew(taken->token, absl::Seconds(5)).status(),
+        election->Release(taken->token, absl::Seconds(5)).status()}) {
+    EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  }
+  EXPECT_LT(absl::Now() - start, absl::Seconds(5));
+  other.Do("COMMIT");
+}
+
 TEST_F(SqliteEngineTest, AnotherVersionIsRefused) {
   const auto engine = NewEngine();
   const auto queue = NewQueue(*engine);
