@@ -24,6 +24,15 @@ uint64_t JitterOptions::RandomSeed() {
 
 absl::StatusOr<std::unique_ptr<Jitter>> Jitter::Create(
     const JitterOptions& options) {
+  // Who has called this has set none of the fields.
+  const double fraction = (options.max_factor - options.min_factor) / 2;
+  const double middle = options.min_factor + fraction;
+  if (std::abs(middle - 1) < 1e-9 && (fraction < 0 || fraction > 1)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "min_factor is ", options.min_factor, " and max_factor is ",
+        options.max_factor, "; the fraction of PlusMinus() is ", fraction,
+        ", and it must be from 0 to 1"));
+  }
   if (!(options.min_factor >= 0)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "min_factor is ", options.min_factor, "; it must not be negative"));

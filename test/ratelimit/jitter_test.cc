@@ -130,7 +130,9 @@ TEST(JitterTest, RejectsBadFactors) {
   EXPECT_THAT(Jitter::Create({kInf, kInf}).status(),
               IsInvalidArgument("max_factor", "inf"));
   EXPECT_THAT(Jitter::Create(JitterOptions::PlusMinus(1.5)).status(),
-              IsInvalidArgument("min_factor", "-0.5"));
+              IsInvalidArgument("fraction of PlusMinus()", "1.5"));
+  EXPECT_THAT(Jitter::Create(JitterOptions::PlusMinus(-0.5)).status(),
+              IsInvalidArgument("fraction of PlusMinus()", "-0.5"));
 }
 
 TEST(JitterTest, IsAskedByManyThreads) {

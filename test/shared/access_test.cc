@@ -240,6 +240,21 @@ TEST_F(AccessTest, OfACluster) {
   }
 }
 
+TEST_F(AccessTest, AUserWithoutAPasswordIsThatUser) {
+  RedisOptions redis = Redis();
+  redis.password = "";
+  const absl::Status refused =
+      internal::RedisConnection::Connect(redis, absl::Seconds(10)).status();
+  EXPECT_TRUE(absl::IsPermissionDenied(refused)) << refused;
+  Send({"ACL", "SETUSER", "pods", "nopass", "+acl|whoami"});
+  const auto connection =
+      internal::RedisConnection::Connect(redis, absl::Seconds(10));
+  ASSERT_TRUE(connection.ok()) << connection.status();
+  const auto user = (*connection)->Call({"ACL", "WHOAMI"}, absl::Seconds(10));
+  ASSERT_TRUE(user.ok()) << user.status();
+  EXPECT_EQ(internal::TextOf(**user), "pods");
+}
+
 TEST_F(AccessTest, ALackOfRightsIsTold) {
   Send({"ACL", "SETUSER", "pods", "resetchannels", "-eval"});
   LeaderElectorOptions options;

@@ -243,8 +243,8 @@ TEST_F(MemoryElectionTest, AnElectionIsInOneStore) {
   options.redis.address = "redis://user:secret@localhost:1";
   EXPECT_EQ(LeaderElector::Create(options).status(),
             absl::InvalidArgumentError(
-                "engine is given, and address is \"localhost:1\"; only "
-                "one of them can be"));
+                "engine is given, and address is \"redis://***@localhost:1\"; "
+                "only one of them can be"));
 }
 
 // Two processes, of which the leader reconciles.

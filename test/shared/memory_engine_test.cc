@@ -27,6 +27,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -41,6 +42,7 @@
 #include "workqueue/interfaces.h"
 #include "workqueue/leader_election/leader_elector.h"
 #include "workqueue/lease.h"
+#include "workqueue/redis/redis_options.h"
 #include "workqueue/shared/internal/engine.h"
 #include "workqueue/shared/list_shared_queues.h"
 #include "workqueue/shared/shared_queue.h"
@@ -259,6 +261,41 @@ TEST_F(MemoryEngineTest, AQueueIsInOneStore) {
                 "one of them can be"));
 }
 
+TEST_F(MemoryEngineTest, OnlyAServerHasTheOptionsOfAServer) {
+  const auto refused = [this](void (*change)(RedisOptions*)) {
+    auto options = Options("c");
+    change(&options.redis);
+    const absl::Status status = Queue::Create(options).status();
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+    LeaderElectorOptions election;
+    election.name = "pods";
+    election.engine = &engine_;
+    election.redis = options.redis;
+    EXPECT_EQ(LeaderElector::Create(std::move(election)).status(), status);
+    const std::string message(status.message());
+    absl::string_view field = message;
+    EXPECT_TRUE(absl::ConsumeSuffix(
+        &field,
+        "; only a server of Valkey or Redis has it, and engine or address "
+        "names something else"))
+        << status;
+    return std::string(field);
+  };
+  EXPECT_EQ(refused([](RedisOptions* o) { o->username = "me"; }),
+            "redis.username is \"me\"");
+  EXPECT_EQ(refused([](RedisOptions* o) { o->password = "secret"; }),
+            "redis.password is set");
+  EXPECT_EQ(refused([](RedisOptions* o) { o->database = 3; }),
+            "redis.database is 3");
+  EXPECT_EQ(refused([](RedisOptions* o) { o->tls.emplace(); }),
+            "redis.tls is set");
+  EXPECT_EQ(refused([](RedisOptions* o) { o->acknowledging_replicas = 1; }),
+            "redis.acknowledging_replicas is 1");
+  EXPECT_EQ(
+      refused([](RedisOptions* o) { o->connect_timeout = absl::Seconds(2); }),
+      "redis.connect_timeout is 2s");
+}
+
 TEST_F(MemoryEngineTest, AQueueHasOneAddress) {
   auto options = Options("c");
   options.address = "localhost:1";
@@ -278,6 +315,39 @@ TEST_F(MemoryEngineTest, AQueueHasOneAddress) {
     EXPECT_EQ(status, absl::InvalidArgumentError(
                           "address and redis.address are given; only one of "
                           "them can be"));
+  }
+}
+
+// A server would keep a time that is too large, and no later one could follow.
+TEST_F(MemoryEngineTest, AServersTimeIsThatOfAClockNearTheEpoch) {
+  const std::string error =
+      "clock_is_the_servers is true, and clock reads 1970-04-11T00:00:00+00:00;"
+      " it must read less than 100 days after the Unix epoch, as a FakeClock "
+      "does";
+  FakeClock late(absl::UnixEpoch() + absl::Hours(24 * 100));
+  FakeClock early(late.TimeNow() - absl::Nanoseconds(1));
+  for (FakeClock* clock : {&late, &early}) {
+    SharedQueueOptions<std::string> options;
+    options.name = "pods";
+    options.address = "/nowhere";
+    options.clock = clock;
+    options.clock_is_the_servers = true;
+    options.call_timeout = absl::Milliseconds(10);
+    LeaderElectorOptions election;
+    election.name = "pods";
+    election.address = "/nowhere";
+    election.clock = clock;
+    election.clock_is_the_servers = true;
+    const absl::Status queue = Queue::Create(options).status();
+    const absl::Status elector =
+        LeaderElector::Create(std::move(election)).status();
+    if (clock == &early) {
+      EXPECT_FALSE(absl::IsInvalidArgument(queue)) << queue;
+      EXPECT_TRUE(elector.ok()) << elector;
+    } else {
+      EXPECT_EQ(queue, absl::InvalidArgumentError(error));
+      EXPECT_EQ(elector, absl::InvalidArgumentError(error));
+    }
   }
 }
 

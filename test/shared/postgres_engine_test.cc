@@ -224,9 +224,11 @@ TEST_F(PostgresEngineTest, AddsInATransactionHaveAnyTimeAndPriority) {
                        int priority) {
     AddOptions options = AddOptions::After(after);
     options.priority = priority;
+    own.Do("BEGIN");
     EXPECT_EQ(
         PostgresEngine::AddInTransaction(own.get(), name_, options, {item}),
         absl::OkStatus());
+    own.Do("COMMIT");
   };
   add("never", absl::InfiniteDuration(), 0);
   add("late", absl::Hours(24 * 365 * 142), 0);
@@ -267,6 +269,7 @@ TEST_F(PostgresEngineTest, WrongAddsInATransactionAreRefused) {
   options.partitions = 2;
   const auto queue = *Queue::Create(options);
   Connection own(address_);
+  own.Do("BEGIN");
   AddOptions retry, retry_after;
   retry.retry = true;
   retry_after.retry_after = absl::Seconds(1);
@@ -282,6 +285,53 @@ TEST_F(PostgresEngineTest, WrongAddsInATransactionAreRefused) {
       PostgresEngine::AddInTransaction(own.get(), name_, {}, {"x"});
   EXPECT_TRUE(absl::StrContains(refused.message(), "has 2 partitions"))
       << refused;
+}
+
+// No process would ever take it out of the inbox.
+TEST_F(PostgresEngineTest, AnAddInATransactionToAWrongNameIsRefused) {
+  Connection own(address_);
+  own.Do("BEGIN");
+  for (const char* const wrong : {"", "{a}", "a}"}) {
+    const absl::Status refused =
+        PostgresEngine::AddInTransaction(own.get(), wrong, {}, {"x"});
+    EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
+    Connection other(address_);
+    const std::string error =
+        other.Fail(absl::StrCat("SELECT workqueue.add('", wrong, "', 'x')"));
+    EXPECT_TRUE(
+        absl::StrContains(error, absl::StrCat("queue is \"", wrong, "\"; ")))
+        << error;
+  }
+  const std::string error =
+      own.Fail("SELECT workqueue.add(repeat('a', 2049), 'x')");
+  EXPECT_TRUE(absl::StrContains(error, "queue has 2049 bytes")) << error;
+}
+
+// It would be committed at once, or not at all.
+TEST_F(PostgresEngineTest, AnAddNeedsATransaction) {
+  const auto engine = NewEngine();
+  const auto queue = NewQueue(*engine);
+  const auto add = [this](PGconn* connection) {
+    return PostgresEngine::AddInTransaction(connection, name_, {}, {"x"});
+  };
+  EXPECT_EQ(add(nullptr), absl::InvalidArgumentError("connection is null"));
+  Connection own(address_);
+  EXPECT_EQ(add(own.get()),
+            absl::InvalidArgumentError(
+                "connection has begun no transaction; BEGIN does"));
+  own.Do("BEGIN");
+  own.Fail("wrong");
+  EXPECT_EQ(add(own.get()),
+            absl::InvalidArgumentError(
+                "connection has a transaction that has failed; ROLLBACK ends "
+                "it"));
+  own.Do("ROLLBACK");
+  own.Do("BEGIN");
+  own.Fail("SELECT pg_terminate_backend(pg_backend_pid())");
+  const absl::Status lost = add(own.get());
+  EXPECT_TRUE(absl::IsUnavailable(lost)) << lost;
+  EXPECT_TRUE(absl::StrContains(lost.message(), "connection")) << lost;
+  EXPECT_EQ(queue->Count()->queued, 0u);
 }
 
 // Bytes that the server cannot compress.
@@ -342,6 +392,7 @@ TEST_F(PostgresEngineTest, AnItemWithAGroupThatIsTooLongFailsAlone) {
 TEST_F(PostgresEngineTest, ANameThatIsTooLongIsRefused) {
   const auto engine = NewEngine();
   Connection own(address_);
+  own.Do("BEGIN");
   for (const size_t size : {2048, 2049}) {
     std::string name = RandomBytes(size);
     for (char& c : name) c = static_cast<char>('a' + (c & 15));
@@ -467,6 +518,62 @@ TEST_F(PostgresEngineTest, WrongAddressesAreNamed) {
   EXPECT_TRUE(absl::IsUnavailable(nobody)) << nobody;
 }
 
+// A wait would never end. What libpq says of them may show a password.
+TEST_F(PostgresEngineTest, AddressesThatLibpqRefusesAreWrong) {
+  for (const std::string& wrong :
+       {absl::StrCat(address_, "&sslmod=SECRET"),
+        absl::StrCat(address_, "&sslmode=SECRET"),
+        absl::StrCat(address_, "&port=SECRET"),
+        absl::StrCat(address_, "&port=1,2,3"),
+        std::string("postgres://me:SECRET%ZZ@h/x"),
+        std::string("postgres://me:SECRET/x@h/x"),
+        std::string("postgres://me:SEC?RET=1/@h/x"),
+        std::string("postgres://me@h:SECRET/x"),
+        std::string("postgres://me@h:99999/x"),
+        std::string("host=/nowhere password='SECRET"),
+        std::string("host=/nowhere schema=SECRET"),
+        absl::StrCat(address_, std::string(1, '\0'), "&sslmode=require")}) {
+    for (const absl::Status& status : {PostgresEngine::Create(wrong).status(),
+                                       PostgresEngine::Migrate(wrong)}) {
+      EXPECT_TRUE(absl::IsInvalidArgument(status)) << wrong << ": " << status;
+      EXPECT_TRUE(absl::StrContains(status.message(), "address")) << status;
+      EXPECT_FALSE(absl::StrContains(status.message(), "SEC")) << status;
+    }
+  }
+  EXPECT_EQ(PostgresEngine::Create(absl::StrCat(address_, "&sslmod=require"))
+                .status(),
+            absl::InvalidArgumentError(
+                "address has the parameter \"sslmod\", which libpq does not "
+                "know"));
+}
+
+TEST_F(PostgresEngineTest, AddressesReachLibpqAsTheyAre) {
+  for (const char* const address :
+       {"host=/nowhere dbname=a?b password=SECRET?",
+        "postgres://me:SEC?RET@/a%3Fb?schema=other&host=/nowhere",
+        "postgres:///a%3Fb?host=/nowhere&schema=other&port=1"}) {
+    const auto engine = PostgresEngine::Create(address);
+    ASSERT_TRUE(engine.ok()) << engine.status();
+    const std::string name = (*engine)->Name();
+    EXPECT_TRUE(absl::StrContains(name, "database a?b at /nowhere")) << name;
+  }
+}
+
+TEST_F(PostgresEngineTest, ALoginThatIsRefusedIsNotAwaited) {
+  const absl::Status user =
+      PostgresEngine::Create(absl::StrCat(address_, "&user=nobody_here"))
+          .status();
+  EXPECT_TRUE(absl::IsUnauthenticated(user)) << user;
+  EXPECT_TRUE(absl::StrContains(user.message(), "nobody_here")) << user;
+  EXPECT_FALSE(absl::StrContains(user.message(), "LOCATION")) << user;
+  const absl::Status database =
+      PostgresEngine::Create(absl::StrCat(address_, "&dbname=nothing_here"))
+          .status();
+  EXPECT_TRUE(absl::IsNotFound(database)) << database;
+  EXPECT_TRUE(absl::StrContains(database.message(), "nothing_here"))
+      << database;
+}
+
 // A schema comes into texts between several kinds of quotes.
 TEST_F(PostgresEngineTest, WrongSchemasAreRefused) {
   Connection own(address_);
@@ -478,6 +585,27 @@ TEST_F(PostgresEngineTest, WrongSchemasAreRefused) {
     const std::string error = own.Fail(PostgresEngine::MigrationSql(wrong));
     EXPECT_TRUE(absl::StrContains(error, "must have letters")) << error;
   }
+}
+
+// The server would cut it, and two schemas might be one.
+TEST_F(PostgresEngineTest, ASchemaThatIsTooLongIsRefused) {
+  const std::string longest(63, 'a');
+  EXPECT_EQ(
+      PostgresEngine::Migrate(absl::StrCat(address_, "&schema=", longest)),
+      absl::OkStatus());
+  EXPECT_EQ(
+      PostgresEngine::Migrate(absl::StrCat(address_, "&schema=", longest, "b")),
+      absl::InvalidArgumentError(
+          absl::StrCat("schema is \"", longest,
+                       "b\"; it must have letters, digits and _ only, and 63 "
+                       "bytes at most")));
+  Connection own(address_);
+  EXPECT_TRUE(absl::StrContains(
+      own.Fail(PostgresEngine::MigrationSql(longest + "b")), "63 bytes"));
+  EXPECT_EQ(PostgresEngine::Create(absl::StrCat(address_, "&schema=a&schema=b"))
+                .status(),
+            absl::InvalidArgumentError(
+                "address has schema=a and schema=b; only one of them can be"));
 }
 
 TEST_F(PostgresEngineTest, AUserWithoutRightsIsToldSo) {

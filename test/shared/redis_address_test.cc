@@ -4,6 +4,7 @@
 #include "workqueue/redis/redis_address.h"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -21,6 +22,7 @@ namespace internal::redis_address_test {
 namespace {
 
 using ::testing::AnyOf;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -202,6 +204,32 @@ TEST(RedisAddressTest, RefusesWhatDoesNotCombine) {
             "none must be set");
   EXPECT_EQ(error("h:1", [](RedisOptions* o) { o->database = -1; }),
             "database is -1; it must not be negative");
+}
+
+// It would end there for who takes it: another file or host would be meant.
+TEST(RedisAddressTest, RefusesControlCharacters) {
+  const std::string zero(1, '\0');
+  const std::string why = "; it must not contain control characters";
+  for (const std::string& address :
+       {"redis://h" + zero + "x", "/run/redis" + zero,
+        std::string("/run/redis\n")}) {
+    EXPECT_THAT(ErrorOf(OptionsOf(address)), EndsWith("\"" + why));
+  }
+  using Tls = RedisTlsOptions;
+  const std::pair<const char*, std::string Tls::*> kFields[] = {
+      {"ca_file", &Tls::ca_file},
+      {"ca_directory", &Tls::ca_directory},
+      {"certificate_file", &Tls::certificate_file},
+      {"key_file", &Tls::key_file},
+      {"server_name", &Tls::server_name}};
+  for (const auto& [name, field] : kFields) {
+    RedisOptions options = OptionsOf("h:1");
+    options.tls.emplace();
+    options.tls->certificate_file = options.tls->key_file = "x";
+    (*options.tls).*field = "a" + zero + "b";
+    EXPECT_EQ(ErrorOf(options),
+              absl::StrCat("tls.", name, " is \"a\\000b\"", why));
+  }
 }
 
 TEST(RedisAddressTest, KnowsTls) {

@@ -881,6 +881,18 @@ TEST(RetryScheduleTest, NoDelayIsNegative) {
             (RetrySchedule{absl::ZeroDuration(), second}));
 }
 
+// As in an `ItemExponentialFailureRateLimiter`.
+TEST(RetryScheduleTest, TheFirstDelayIsNoLongerThanTheLast) {
+  const absl::Duration second = absl::Seconds(1);
+  EXPECT_EQ(ExponentialRetrySchedule(2 * second, second).status(),
+            absl::InvalidArgumentError(
+                "base is 2s; it must not exceed max, which is 1s"));
+  EXPECT_EQ(ExponentialRetrySchedule(absl::InfiniteDuration(), second).status(),
+            absl::InvalidArgumentError(
+                "base is inf; it must be finite and positive"));
+  EXPECT_EQ(*ExponentialRetrySchedule(second, second), RetrySchedule{second});
+}
+
 TEST(SharedQueueOptionsTest, WrongOptionsAreRefused) {
   FakeClock clock;
   const auto error = [&](void (*change)(Options*)) {

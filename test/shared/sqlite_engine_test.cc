@@ -202,6 +202,13 @@ TEST_F(SqliteEngineTest, ALockedFileLosesNothing) {
 TEST_F(SqliteEngineTest, WrongFilesAreNamed) {
   EXPECT_TRUE(absl::IsInvalidArgument(ErrorOf("")));
   EXPECT_TRUE(absl::IsInvalidArgument(ErrorOf("sqlite:")));
+  for (const char wrong : {'\0', '\n', '\x7f'}) {
+    const absl::Status cut =
+        ErrorOf(absl::StrCat(path_, std::string(1, wrong)));
+    EXPECT_TRUE(absl::IsInvalidArgument(cut)) << cut;
+    EXPECT_TRUE(absl::StrContains(cut.message(), path_ + "\\")) << cut;
+  }
+  EXPECT_FALSE(std::filesystem::exists(path_));
   const absl::Status missing = ErrorOf(folder_.path() + "/no/queues.db");
   EXPECT_TRUE(absl::IsNotFound(missing)) << missing;
   EXPECT_TRUE(absl::StrContains(missing.message(), "/no/queues.db"));
@@ -216,6 +223,29 @@ TEST_F(SqliteEngineTest, WrongFilesAreNamed) {
   Connection(another).Do("CREATE TABLE mine (x)");
   EXPECT_TRUE(absl::IsFailedPrecondition(ErrorOf(another)));
   EXPECT_FALSE(std::filesystem::exists(another + "-wake"));
+}
+
+// So a leader that finds the file busy tries again before its time is over.
+TEST_F(SqliteEngineTest, ACallOfAnElectionTakesItsTimeAtMost) {
+  const auto engine = NewEngine();
+  internal::ElectionOptions options;
+  options.name = "orders";
+  options.identity = "a";
+  options.duration = absl::Hours(2);
+  options.timeout = absl::Milliseconds(10);
+  const auto election = engine->NewElection(options);
+  const auto taken = election->Take();
+  ASSERT_TRUE(taken.ok()) << taken.status();
+  Connection other(path_);
+  other.Do("BEGIN IMMEDIATE");
+  const absl::Time start = absl::Now();
+  for (const absl::Status& status :
+       {election->Renew(taken->token, absl::Seconds(5)).status(),
+        election->Release(taken->token, absl::Seconds(5)).status()}) {
+    EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  }
+  EXPECT_LT(absl::Now() - start, absl::Seconds(5));
+  other.Do("COMMIT");
 }
 
 TEST_F(SqliteEngineTest, AnotherVersionIsRefused) {
@@ -271,6 +301,18 @@ int LimitPages(sqlite3* connection, const char** /*error*/,
                const sqlite3_api_routines* /*unused*/) {
   return sqlite3_exec(connection, "PRAGMA max_page_count = 40", nullptr,
                       nullptr, nullptr);
+}
+
+TEST_F(SqliteEngineTest, AFileHasItsOwnTime) {
+  const auto engine = NewEngine();
+  auto options = Options(*engine);
+  options.clock_is_the_servers = true;
+  EXPECT_EQ(
+      Queue::Create(options).status(),
+      absl::InvalidArgumentError(absl::StrCat(
+          "clock_is_the_servers is true, but the queue is in the file ", path_,
+          ", whose time is its own; Create() of the engine takes a "
+          "clock")));
 }
 
 TEST_F(SqliteEngineTest, AFullDiskRefusesOnlyAdds) {

@@ -31,6 +31,7 @@
 #include "workqueue/metrics.h"
 #include "workqueue/redis/redis_address.h"
 #include "workqueue/redis/source_of_address.h"
+#include "workqueue/redis/ticks.h"
 #include "workqueue/redis/unique_text.h"
 #include "workqueue/simulation/sync.h"
 
@@ -124,11 +125,15 @@ absl::StatusOr<std::unique_ptr<LeaderElector>> LeaderElector::Create(
       options.engine, options.address, &options.redis, options.retry_period);
   if (!source.ok()) return source.status();
   if (*source != nullptr) options.engine = source->get();
+  status = internal::CheckOneStore(options.engine != nullptr, options.redis);
+  if (!status.ok()) return status;
   auto redis = internal::PlainRedisOptions(std::move(options.redis));
   if (!redis.ok()) return redis.status();
-  status = internal::CheckOneStore(options.engine != nullptr, *redis);
-  if (!status.ok()) return status;
   options.redis = *std::move(redis);
+  if (options.engine == nullptr && options.clock_is_the_servers) {
+    status = internal::CheckServersClock(OrRealClock(options.clock));
+    if (!status.ok()) return status;
+  }
   if (options.identity.empty()) options.identity = DefaultIdentity();
   std::unique_ptr<SettableGaugeMetric> metric;
   status = internal::CatchAsStatus([&] {

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -18,6 +19,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -211,6 +213,17 @@ absl::Status ParseAddress(RedisOptions* options) {
   return absl::OkStatus();
 }
 
+// What takes an address or a name ends it at such a character, or shows it in
+// two lines.
+bool HasControls(absl::string_view text) {
+  return std::any_of(text.begin(), text.end(), [](char c) {
+    return absl::ascii_iscntrl(static_cast<unsigned char>(c));
+  });
+}
+
+constexpr absl::string_view kNoControls =
+    "it must not contain control characters";
+
 // Checks the fields of TLS. The address is plain.
 absl::Status CheckTls(const RedisOptions& options) {
   if (!options.tls) return absl::OkStatus();
@@ -224,6 +237,16 @@ absl::Status CheckTls(const RedisOptions& options) {
         absl::StrCat("tls.certificate_file is \"",
                      options.tls->certificate_file, "\" and tls.key_file is \"",
                      options.tls->key_file, "\"; both or none must be set"));
+  }
+  for (const auto& [name, value] :
+       {std::pair{"ca_file", &options.tls->ca_file},
+        {"ca_directory", &options.tls->ca_directory},
+        {"certificate_file", &options.tls->certificate_file},
+        {"key_file", &options.tls->key_file},
+        {"server_name", &options.tls->server_name}}) {
+    if (!HasControls(*value)) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "tls.", name, " is \"", absl::CEscape(*value), "\"; ", kNoControls));
   }
   if (!TlsSession::IsBuiltIn()) {
     return absl::FailedPreconditionError(
@@ -264,17 +287,43 @@ std::vector<std::string> AddressesOf(const RedisOptions& options) {
 }
 
 absl::Status CheckOneStore(bool has_engine, const RedisOptions& options) {
-  if (!has_engine || options.address == RedisOptions().address) {
-    return absl::OkStatus();
+  if (!has_engine) return absl::OkStatus();
+  const RedisOptions unset;
+  if (options.address != unset.address) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "engine is given, and address is \"", WithoutPassword(options.address),
+        "\"; only one of them can be"));
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("engine is given, and address is \"", options.address,
-                   "\"; only one of them can be"));
+  const auto refuse = [](const auto&... what) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "redis.", what...,
+        "; only a server of Valkey or Redis has it, and engine or address "
+        "names something else"));
+  };
+  if (options.username != unset.username) {
+    return refuse("username is \"", options.username, "\"");
+  }
+  if (options.password != unset.password) return refuse("password is set");
+  if (options.database != unset.database) {
+    return refuse("database is ", options.database);
+  }
+  if (options.tls) return refuse("tls is set");
+  if (options.acknowledging_replicas != unset.acknowledging_replicas) {
+    return refuse("acknowledging_replicas is ", options.acknowledging_replicas);
+  }
+  if (options.connect_timeout != unset.connect_timeout) {
+    return refuse("connect_timeout is ",
+                  absl::FormatDuration(options.connect_timeout));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<RedisOptions> PlainRedisOptions(RedisOptions options) {
   absl::Status status = ParseAddress(&options);
   if (!status.ok()) return status;
+  if (HasControls(options.address)) {
+    return BadAddress(absl::CEscape(options.address), kNoControls);
+  }
   if (absl::StartsWith(options.address, "/") &&
       options.address.size() > kMaxPath) {
     return BadAddress(

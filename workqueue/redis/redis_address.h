@@ -22,8 +22,8 @@ namespace workqueue::internal {
 // error shows a password.
 absl::StatusOr<RedisOptions> PlainRedisOptions(RedisOptions options);
 
-// Returns an `absl::InvalidArgumentError` if plain `options` name a server,
-// although an engine for tests takes its place.
+// Returns an `absl::InvalidArgumentError` if `options` say anything about a
+// server, although an engine takes its place.
 absl::Status CheckOneStore(bool has_engine, const RedisOptions& options);
 
 // The addresses that plain `options` name: "host:port", or the path of a

@@ -213,7 +213,9 @@ absl::StatusOr<std::unique_ptr<RedisConnection>> RedisConnection::Connect(
                         absl::StrCat("cannot connect to ", connection->address_,
                                      ": ", status.message()));
   }
-  if (!options.password.empty()) {
+  // A user without a password must log in, too: otherwise the connection is the
+  // default user's.
+  if (!options.username.empty() || !options.password.empty()) {
     std::vector<absl::string_view> auth = {"AUTH"};
     if (!options.username.empty()) auth.push_back(options.username);
     auth.push_back(options.password);

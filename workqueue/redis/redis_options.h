@@ -55,8 +55,9 @@ struct RedisOptions {
   // field, too. Messages show the address without user and password.
   std::string address = "127.0.0.1:6379";
 
-  // The user and the password of the server's ACL. An empty password logs in as
-  // nobody. An empty username is the server's default user.
+  // The user and the password of the server's ACL. An empty username is the
+  // server's default user, which logs in only with a password. Another user
+  // with an empty password must be one that needs none (`nopass`).
   std::string username;
   std::string password;
 

@@ -7,7 +7,10 @@
 #include <cstdint>
 #include <limits>
 
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "workqueue/clock/clock.h"
 
 namespace workqueue::internal {
 
@@ -42,6 +45,19 @@ class Ticks {
 
   const absl::Duration tick_;
 };
+
+// Checks a clock whose times are a server's, in nanoseconds. The server keeps
+// numbers up to 2^53, which is 104 days. It would keep a larger time for good,
+// and no later one could follow.
+inline absl::Status CheckServersClock(Clock* clock) {
+  const absl::Time now = clock->TimeNow();
+  if (now < absl::UnixEpoch() + absl::Hours(24 * 100)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "clock_is_the_servers is true, and clock reads ",
+      absl::FormatTime(now, absl::UTCTimeZone()),
+      "; it must read less than 100 days after the Unix epoch, as a FakeClock "
+      "does"));
+}
 
 }  // namespace workqueue::internal
 

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "workqueue/base/check_duration.h"
 
 namespace workqueue {
 namespace {
@@ -20,14 +21,13 @@ constexpr int kMaxFastAttempts = 1000;
 
 absl::StatusOr<RetrySchedule> ExponentialRetrySchedule(absl::Duration base,
                                                        absl::Duration max) {
-  if (base <= absl::ZeroDuration()) {
+  absl::Status status = internal::CheckFiniteAndPositive("base", base);
+  status.Update(internal::CheckFiniteAndPositive("max", max));
+  if (!status.ok()) return status;
+  if (base > max) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "base is ", absl::FormatDuration(base), "; it must be positive"));
-  }
-  if (max <= absl::ZeroDuration() || max == absl::InfiniteDuration()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("max is ", absl::FormatDuration(max),
-                     "; it must be positive and finite"));
+        "base is ", absl::FormatDuration(base),
+        "; it must not exceed max, which is ", absl::FormatDuration(max)));
   }
   RetrySchedule schedule;
   for (absl::Duration delay = base; delay < max; delay *= 2) {

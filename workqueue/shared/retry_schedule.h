@@ -22,8 +22,8 @@ namespace workqueue {
 using RetrySchedule = std::vector<absl::Duration>;
 
 // The delays of an `ItemExponentialFailureRateLimiter`: `base`, doubled with
-// each failure, up to `max`. Both must be positive, and `max` finite. Has one
-// entry for each doubling.
+// each failure, up to `max`. Both must be positive and finite, and `base` must
+// not exceed `max`. Has one entry for each doubling.
 absl::StatusOr<RetrySchedule> ExponentialRetrySchedule(absl::Duration base,
                                                        absl::Duration max);
 

@@ -41,7 +41,7 @@ struct SharedQueueOptionsBase {
   // meaning.
   std::string address;
 
-  // The other options of a server of Valkey or Redis.
+  // The other options of a server of Valkey or Redis. Nothing else has them.
   RedisOptions redis;
 
   // The name of this process for those who look: snapshots and the page say
@@ -138,7 +138,8 @@ struct SharedQueueOptionsBase {
 
   // For tests: the queue's times are those of `clock`, instead of the server's,
   // to the nanosecond. The clock must read less than 100 days after the Unix
-  // epoch, as a `FakeClock` does.
+  // epoch, as a `FakeClock` does. Not for a database, whose engine may have a
+  // clock.
   bool clock_is_the_servers = false;
 
   // What has the queue in the place of a server: a `SqliteEngine`, or for tests

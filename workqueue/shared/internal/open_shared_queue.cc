@@ -22,6 +22,7 @@
 #include "workqueue/clock/clock.h"
 #include "workqueue/redis/redis_address.h"
 #include "workqueue/redis/source_of_address.h"
+#include "workqueue/redis/ticks.h"
 #include "workqueue/redis/unique_text.h"
 #include "workqueue/shared/internal/engine.h"
 #include "workqueue/shared/internal/layout.h"
@@ -38,14 +39,8 @@ namespace {
 constexpr int kMaxPrefetch = 100;
 
 absl::Status Check(const SharedQueueOptionsBase& options) {
-  if (options.name.empty()) {
-    return absl::InvalidArgumentError(
-        "name is empty; a shared queue needs one");
-  }
-  if (options.name.find_first_of("{}") != std::string::npos) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "name is \"", options.name, "\"; it must not contain '{' or '}'"));
-  }
+  const absl::Status named = CheckQueueName(options.name);
+  if (!named.ok()) return named;
   if (options.partitions < 1 || options.partitions > kMaxPartitions) {
     return absl::InvalidArgumentError(
         absl::StrCat("partitions is ", options.partitions,
@@ -93,6 +88,20 @@ absl::Status Check(const SharedQueueOptionsBase& options) {
         "block it; pass the loop's clock, and the queue has a thread");
   }
   return absl::OkStatus();
+}
+
+// The time of a database is its own.
+absl::Status CheckClock(const SharedQueueOptionsBase& options) {
+  if (!options.clock_is_the_servers) return absl::OkStatus();
+  if (options.engine == nullptr) {
+    return CheckServersClock(options.clock.clock());
+  }
+  if (options.engine->UsesClocksOfQueues()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("clock_is_the_servers is true, but the queue is in ",
+                   options.engine->Name(),
+                   ", whose time is its own; Create() of the engine takes a "
+                   "clock"));
 }
 
 // Tells `found`, what is wrong with the settings of the engine that has a
@@ -211,11 +220,13 @@ absl::StatusOr<std::unique_ptr<SharedQueueParts>> OpenSharedQueue(
                            options.call_timeout);
   if (!source.ok()) return source.status();
   if (*source != nullptr) options.engine = source->get();
+  status = CheckOneStore(options.engine != nullptr, options.redis);
+  if (!status.ok()) return status;
   auto redis = PlainRedisOptions(std::move(options.redis));
   if (!redis.ok()) return redis.status();
-  status = CheckOneStore(options.engine != nullptr, *redis);
-  if (!status.ok()) return status;
   options.redis = *std::move(redis);
+  status = CheckClock(options);
+  if (!status.ok()) return status;
   auto parts = std::make_unique<SharedQueueParts>();
   parts->max_retry = *std::max_element(options.retry_schedule.begin(),
                                        options.retry_schedule.end());

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 
@@ -28,6 +29,18 @@ int ClusterSlotOf(absl::string_view tag) {
     }
   }
   return static_cast<int>(crc & (kClusterSlots - 1));
+}
+
+absl::Status CheckQueueName(absl::string_view name) {
+  if (name.empty()) {
+    return absl::InvalidArgumentError(
+        "name is empty; a shared queue needs one");
+  }
+  if (name.find_first_of("{}") == absl::string_view::npos) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("name is \"", name, "\"; it must not contain '{' or '}'"));
 }
 
 std::string PartitionName(absl::string_view name, size_t i, size_t n) {

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 
 namespace workqueue::internal {
@@ -21,6 +22,10 @@ constexpr int kClusterSlots = 16384;
 // Returns the slot of the keys whose hash tag is `tag`: its CRC16 (the XMODEM
 // variant), as Redis' cluster specification says.
 int ClusterSlotOf(absl::string_view tag);
+
+// Returns an `absl::InvalidArgumentError` if no queue has the name, because it
+// is empty or would make another hash tag.
+absl::Status CheckQueueName(absl::string_view name);
 
 // Returns the hash tag of partition `i` of `n` of the queue `name`. The first
 // partition has the queue's name, so that a client with another `n` meets the

@@ -3,6 +3,7 @@
 
 #include "workqueue/shared/internal/table_engine.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -523,7 +524,7 @@ absl::StatusOr<Election::State> TableEngine::ElectionClient::Do(
     if (call == StoredElection::Call::kRelease && result.done) tables.Notify();
     return absl::OkStatus();
   };
-  const absl::Time deadline = MachineTime() + timeout;
+  const absl::Time deadline = MachineTime() + std::min(timeout, timeout_);
   const absl::Status status =
       call == StoredElection::Call::kLook
           ? state_->database().Read(deadline, body, &interrupted_)

@@ -6,7 +6,9 @@
 #include <libpq-fe.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -25,6 +28,7 @@
 #include "workqueue/clock/clock.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/redis/source_of_address.h"
+#include "workqueue/shared/internal/partition_names.h"
 #include "workqueue/shared/internal/table_engine.h"
 #include "workqueue/shared/postgres/internal/postgres_connection.h"
 #include "workqueue/shared/postgres/internal/postgres_database.h"
@@ -36,14 +40,19 @@ absl::Time After(absl::Duration timeout) {
   return Clock::GetRealClock()->TimeNow() + timeout;
 }
 
+// The server cuts a longer one, which may be another's then.
+constexpr size_t kMostOfSchema = 63;
+
 constexpr absl::string_view kSchemas =
-    "it must have letters, digits and _ only";
+    "it must have letters, digits and _ only, and 63 bytes at most";
 
 absl::Status CheckSchema(absl::string_view schema) {
   const bool good = std::all_of(schema.begin(), schema.end(), [](char c) {
     return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_';
   });
-  if (good && !schema.empty()) return absl::OkStatus();
+  if (good && !schema.empty() && schema.size() <= kMostOfSchema) {
+    return absl::OkStatus();
+  }
   return absl::InvalidArgumentError(
       absl::StrCat("schema is \"", schema, "\"; ", kSchemas));
 }
@@ -54,31 +63,83 @@ struct Address {
   std::string schema = "workqueue";
 };
 
+// The part of a URI before the '?' of its parameters. Another '?' may be in the
+// password. A connection string has no such parameters.
+absl::string_view BeforeParameters(absl::string_view text) {
+  const size_t begin =
+      internal::PrefixOf<internal::PostgresScheme>(text).size();
+  if (begin == 0) return text;
+  const size_t end = text.find_first_of("@/", begin);
+  const bool has_login = end != absl::string_view::npos && text[end] == '@';
+  return text.substr(0, text.find('?', has_login ? end : begin));
+}
+
+// The first parameter of a URI that libpq does not know. Nothing if the text
+// before may have lost a part of a password to the parameters.
+std::string UnknownOf(absl::string_view before,
+                      const std::vector<absl::string_view>& parameters) {
+  before.remove_prefix(
+      internal::PrefixOf<internal::PostgresScheme>(before).size());
+  if (absl::StrContains(before, ":") && !absl::StrContains(before, "@")) {
+    return "";
+  }
+  std::set<std::string> known = {"ssl"};
+  PQconninfoOption* const all = PQconndefaults();
+  for (auto* it = all; it != nullptr && it->keyword != nullptr; ++it) {
+    known.insert(it->keyword);
+  }
+  PQconninfoFree(all);
+  std::string unknown;
+  for (absl::string_view it : parameters) {
+    if (absl::StrContains(it, "@")) return "";
+    const std::string name(it.substr(0, it.find('=')));
+    if (unknown.empty() && known.count(name) == 0) unknown = name;
+  }
+  return unknown;
+}
+
 absl::StatusOr<Address> Parse(absl::string_view text) {
   if (text.empty()) {
     return absl::InvalidArgumentError(
         "address is empty; it must be a URI or a connection string of libpq");
   }
+  if (absl::StrContains(text, absl::string_view("\0", 1))) {
+    return absl::InvalidArgumentError("address has a zero byte");
+  }
+  const absl::string_view before = BeforeParameters(text);
+  absl::string_view parameters = text.substr(before.size());
+  absl::ConsumePrefix(&parameters, "?");
   Address address;
-  const std::pair<absl::string_view, absl::string_view> parts =
-      absl::StrSplit(text, absl::MaxSplits('?', 1));
+  bool has_schema = false;
   std::vector<absl::string_view> others;
   for (absl::string_view it :
-       absl::StrSplit(parts.second, '&', absl::SkipEmpty())) {
+       absl::StrSplit(parameters, '&', absl::SkipEmpty())) {
     absl::string_view schema = it;
-    if (absl::ConsumePrefix(&schema, "schema=")) {
-      address.schema = std::string(schema);
-      const absl::Status status = CheckSchema(schema);
-      if (!status.ok()) return status;
-    } else {
+    if (!absl::ConsumePrefix(&schema, "schema=")) {
       others.push_back(it);
+      continue;
     }
+    const absl::Status status = CheckSchema(schema);
+    if (!status.ok()) return status;
+    if (std::exchange(has_schema, true)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("address has schema=", address.schema,
+                       " and schema=", schema, "; only one of them can be"));
+    }
+    address.schema = std::string(schema);
   }
-  address.libpq = std::string(parts.first);
+  address.libpq = std::string(before);
   if (!others.empty()) {
     absl::StrAppend(&address.libpq, "?", absl::StrJoin(others, "&"));
   }
-  return address;
+  const absl::Status status =
+      internal::PostgresConnection::CheckAddress(address.libpq);
+  if (status.ok()) return address;
+  const std::string unknown = UnknownOf(before, others);
+  if (unknown.empty()) return status;
+  return absl::InvalidArgumentError(
+      absl::StrCat("address has the parameter \"", unknown,
+                   "\", which libpq does not know"));
 }
 
 // What messages call the database. Has no password.
@@ -96,6 +157,23 @@ std::string NameOf(const std::string& libpq) {
   }
   PQconninfoFree(all);
   return name;
+}
+
+// One that is lost is left to the call, which tells why.
+absl::Status CheckTransaction(pg_conn* connection) {
+  if (connection == nullptr) {
+    return absl::InvalidArgumentError("connection is null");
+  }
+  switch (PQtransactionStatus(connection)) {
+    case PQTRANS_IDLE:
+      return absl::InvalidArgumentError(
+          "connection has begun no transaction; BEGIN does");
+    case PQTRANS_INERROR:
+      return absl::InvalidArgumentError(
+          "connection has a transaction that has failed; ROLLBACK ends it");
+    default:
+      return absl::OkStatus();
+  }
 }
 
 }  // namespace
@@ -130,7 +208,9 @@ absl::Status PostgresEngine::Migrate(absl::string_view address) {
 absl::Status PostgresEngine::AddInTransaction(
     pg_conn* connection, absl::string_view queue, const AddOptions& options,
     absl::Span<const std::string> items, absl::string_view schema) {
-  const absl::Status status = CheckSchema(schema);
+  absl::Status status = CheckSchema(schema);
+  if (status.ok()) status = internal::CheckQueueName(queue);
+  if (status.ok()) status = CheckTransaction(connection);
   if (!status.ok()) return status;
   for (const auto& [name, is_given] :
        {std::pair("rate_limited", options.rate_limited),

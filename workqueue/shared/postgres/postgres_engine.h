@@ -45,9 +45,9 @@ void RegisterPostgres();
 //
 // An address is a URI or a connection string of libpq. The parameter "schema"
 // of a URI names the schema that has the tables, instead of "workqueue": by
-// letters, digits and '_'. `Migrate()` makes them. If they are dropped and made
-// anew, a process that has used them must be started again: until then its
-// calls return `kFailedPrecondition`.
+// letters, digits and '_', 63 at most. `Migrate()` makes them. If they are
+// dropped and made anew, a process that has used them must be started again:
+// until then its calls return `kFailedPrecondition`.
 //
 // Names of hosts are resolved within the time of a call. But if libpq takes the
 // host from a service file, it waits for a name server as long as the system
@@ -70,8 +70,11 @@ class PostgresEngine final : public internal::TableEngine {
   //
   // Blocks for `timeout` at most. A server that does not answer is no error
   // yet: calls of queues and electors wait for it, as long as they may. Errors:
-  //   * `kInvalidArgument`: the address is empty, or the schema no such name,
-  //   * `kPermissionDenied`: the user may not use the tables,
+  //   * `kInvalidArgument`: libpq cannot use the address, or the schema is no
+  //     such name,
+  //   * `kUnauthenticated`: the server refuses the user, or the password,
+  //   * `kNotFound`: the server has no such database,
+  //   * `kPermissionDenied`: the user may not use the database, or the tables,
   //   * `kFailedPrecondition`: there are no tables, they are of another version
   //     of this library, or the server is too old.
   static absl::StatusOr<std::unique_ptr<PostgresEngine>> Create(
@@ -97,12 +100,15 @@ class PostgresEngine final : public internal::TableEngine {
   //
   //     SELECT workqueue.add('orders', 'order 17', after => '30 s');
   //
-  // It fails for a priority that is no `int`.
+  // It fails for a priority that is no `int`, and for a name that no queue can
+  // have. `Migrate()` brings it up to date.
   //
   // Blocks for a round trip. After `kInvalidArgument` nothing was sent: an
-  // option is not possible here, or an item or the name is too long. After any
-  // other error the transaction cannot commit: the user may not insert into the
-  // table "inbox", the queue has several partitions, or the connection is lost.
+  // option is not possible here, an item or the name is too long, no queue can
+  // have the name, or the connection is null or has no transaction that can
+  // commit. After any other error the transaction cannot commit: the user may
+  // not insert into the table "inbox", the queue has several partitions, or the
+  // connection is lost.
   static absl::Status AddInTransaction(pg_conn* connection,
                                        absl::string_view queue,
                                        const AddOptions& options,

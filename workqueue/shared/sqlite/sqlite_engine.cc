@@ -3,6 +3,7 @@
 
 #include "workqueue/shared/sqlite/sqlite_engine.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -10,6 +11,8 @@
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
@@ -26,6 +29,14 @@ absl::StatusOr<std::unique_ptr<SqliteEngine>> SqliteEngine::Create(
   if (path.empty()) {
     return absl::InvalidArgumentError(
         "path is empty; it must name a file, which may not be there yet");
+  }
+  // The system would end the path there, and take one file for another.
+  if (std::any_of(path.begin(), path.end(), [](char c) {
+        return absl::ascii_iscntrl(static_cast<unsigned char>(c));
+      })) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("path is \"", absl::CEscape(path),
+                     "\"; it must not contain control characters"));
   }
   auto file = internal::SqliteFile::Open(
       std::string(path), Clock::GetRealClock()->TimeNow() + timeout);

@@ -59,7 +59,7 @@ class SqliteEngine final : public internal::TableEngine {
   // the queues and the electors.
   //
   // Blocks while another process makes the file, for `timeout` at most. Errors:
-  //   * `kInvalidArgument`: the path is empty,
+  //   * `kInvalidArgument`: the path is empty, or has a control character,
   //   * `kNotFound`: there is no such folder, or none that can be written to,
   //   * `kPermissionDenied`: the file cannot be written to,
   //   * `kDataLoss`: it is damaged, or no database,

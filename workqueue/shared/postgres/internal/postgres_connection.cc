@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,8 +24,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
@@ -140,6 +143,24 @@ absl::StatusOr<std::vector<std::string>> Resolve(const std::string& host,
   return numbers;
 }
 
+using Options = std::map<absl::string_view, std::string>;
+
+// The options of an address, and of the environment. Null if libpq refuses the
+// address.
+std::optional<Options> OptionsOf(const std::string& address) {
+  Options given;
+  PQconninfoOption* const all = PQconninfoParse(address.c_str(), nullptr);
+  if (all == nullptr) return std::nullopt;
+  for (auto* it = all; it != nullptr && it->keyword != nullptr; ++it) {
+    const char* const value = it->val != nullptr      ? it->val
+                              : it->envvar != nullptr ? getenv(it->envvar)
+                                                      : nullptr;
+    if (value != nullptr) given[it->keyword] = value;
+  }
+  PQconninfoFree(all);
+  return given;
+}
+
 // The hosts of an address with their numbers and ports, in lists as libpq takes
 // them. Empty if it knows better.
 struct Hosts {
@@ -148,15 +169,7 @@ struct Hosts {
 
 // libpq itself would wait for a name server as long as the system does.
 absl::StatusOr<Hosts> HostsOf(const std::string& address, absl::Time deadline) {
-  std::map<absl::string_view, std::string> given;
-  PQconninfoOption* const all = PQconninfoParse(address.c_str(), nullptr);
-  for (auto* it = all; it != nullptr && it->keyword != nullptr; ++it) {
-    const char* const value = it->val != nullptr      ? it->val
-                              : it->envvar != nullptr ? getenv(it->envvar)
-                                                      : nullptr;
-    if (value != nullptr) given[it->keyword] = value;
-  }
-  PQconninfoFree(all);
+  Options given = OptionsOf(address).value_or(Options());
   const std::vector<std::string> names = absl::StrSplit(given["host"], ',');
   std::vector<std::string> ports = absl::StrSplit(given["port"], ',');
   if (ports.size() == 1) ports.resize(names.size(), std::string(ports[0]));
@@ -184,14 +197,9 @@ absl::StatusOr<Hosts> HostsOf(const std::string& address, absl::Time deadline) {
   return hosts;
 }
 
-// The status of an error that the server has told.
-absl::Status StatusOf(const PGresult* result) {
-  const char* const field = PQresultErrorField(result, PG_DIAG_SQLSTATE);
-  const absl::string_view code = field == nullptr ? "" : field;
-  const std::string message =
-      absl::StrCat("the database: ",
-                   absl::StripAsciiWhitespace(PQresultErrorMessage(result)),
-                   " (", code, ")");
+absl::Status StatusOf(absl::string_view code, absl::string_view text) {
+  const std::string message = absl::StrCat(
+      "the database: ", absl::StripAsciiWhitespace(text), " (", code, ")");
   // See "PostgreSQL Error Codes" in its documentation.
   const auto is = [code](absl::string_view prefix) {
     return absl::StartsWith(code, prefix);
@@ -199,6 +207,7 @@ absl::Status StatusOf(const PGresult* result) {
   if (is("53")) return absl::ResourceExhaustedError(message);
   if (is("42501")) return absl::PermissionDeniedError(message);
   if (is("28")) return absl::UnauthenticatedError(message);
+  if (is("3D")) return absl::NotFoundError(message);
   if (is("42P01") || is("3F")) {
     return absl::FailedPreconditionError(absl::StrCat(
         message,
@@ -212,6 +221,34 @@ absl::Status StatusOf(const PGresult* result) {
     return absl::UnavailableError(message);
   }
   return absl::InternalError(message);
+}
+
+// The status of an error that the server has told.
+absl::Status StatusOf(const PGresult* result) {
+  const char* const code = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+  return StatusOf(code == nullptr ? "" : code, PQresultErrorMessage(result));
+}
+
+// Why there is no connection. Its errors are verbose: libpq tells the code of
+// such an error only in the text. What does not pass by itself, and waits for
+// somebody who changes the server or the address, is not unavailable.
+absl::Status WhyRefused(const PGconn* connection) {
+  std::vector<absl::string_view> lines;
+  for (absl::string_view line :
+       absl::StrSplit(PQerrorMessage(connection), '\n', absl::SkipEmpty())) {
+    if (!absl::StartsWith(line, "LOCATION:")) lines.push_back(line);
+  }
+  const std::string text = absl::StrJoin(lines, "\n");
+  for (const char* const code : {"28000", "28P01", "3D000", "42501"}) {
+    const std::string told = absl::StrCat("  ", code, ": ");
+    if (!absl::StrContains(text, told)) continue;
+    return StatusOf(code, absl::StrReplaceAll(text, {{told, "  "}}));
+  }
+  const std::string message = absl::StrCat("the database: ", text);
+  if (PQconnectionNeedsPassword(connection) != 0) {
+    return absl::UnauthenticatedError(message);
+  }
+  return absl::UnavailableError(message);
 }
 
 }  // namespace
@@ -282,6 +319,40 @@ absl::Status PostgresConnection::Await(bool writes, absl::Time deadline,
                                       : "the database did not answer in time");
 }
 
+absl::Status PostgresConnection::CheckAddress(const std::string& address) {
+  std::optional<Options> given = OptionsOf(address);
+  if (!given) {
+    return absl::InvalidArgumentError(
+        "address is no URI or connection string that libpq takes: a parameter "
+        "has an unknown name, or something has a '%' or a quote too many; a "
+        "URI has a '%' as %25");
+  }
+  for (absl::string_view it :
+       absl::StrSplit((*given)["port"], ',', absl::SkipWhitespace())) {
+    int port = 0;
+    if (absl::SimpleAtoi(it, &port) && port > 0 && port < 65536) continue;
+    return absl::InvalidArgumentError(
+        "address has a port that is no number from 1 to 65535");
+  }
+  // Only libpq knows the hosts of a service.
+  if (!(*given)["service"].empty()) return absl::OkStatus();
+  // libpq looks at all options before it looks at the first number of a host.
+  // There is none, so that nobody is asked.
+  const std::string& hosts =
+      (*given)[(*given)["hostaddr"].empty() ? "host" : "hostaddr"];
+  const std::vector<std::string> all = absl::StrSplit(hosts, ',');
+  const std::string numbers =
+      absl::StrJoin(std::vector<std::string>(all.size(), "none"), ",");
+  const char* const names[] = {"dbname", "hostaddr", nullptr};
+  const char* const values[] = {address.c_str(), numbers.c_str(), nullptr};
+  if (PQpingParams(names, values, /*expand_dbname=*/1) != PQPING_NO_ATTEMPT) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      "address has a value that libpq does not take: one of sslmode, for "
+      "example, or other numbers of hosts and of ports");
+}
+
 absl::StatusOr<std::unique_ptr<PostgresConnection>> PostgresConnection::Connect(
     const std::string& address, absl::Time deadline) {
   auto result = absl::WrapUnique(new PostgresConnection());
@@ -314,15 +385,17 @@ absl::StatusOr<std::unique_ptr<PostgresConnection>> PostgresConnection::Connect(
       PQconnectStartParams(names.data(), values.data(), /*expand_dbname=*/1);
   result->connection_ = connection;
   if (connection == nullptr) return absl::InternalError("no memory");
-  if (PQstatus(connection) == CONNECTION_BAD) return result->ConnectionError();
+  if (PQstatus(connection) == CONNECTION_BAD) return WhyRefused(connection);
+  PQsetErrorVerbosity(connection, PQERRORS_VERBOSE);
   PostgresPollingStatusType status = PGRES_POLLING_WRITING;
   while (status != PGRES_POLLING_OK) {
     absl::Status ready = result->Await(status == PGRES_POLLING_WRITING,
                                        deadline, /*interrupted=*/nullptr);
     if (!ready.ok()) return ready;
     status = PQconnectPoll(connection);
-    if (status == PGRES_POLLING_FAILED) return result->ConnectionError();
+    if (status == PGRES_POLLING_FAILED) return WhyRefused(connection);
   }
+  PQsetErrorVerbosity(connection, PQERRORS_DEFAULT);
   PQsetnonblocking(connection, 1);
   // What the server has to say is in the errors.
   PQsetNoticeReceiver(
@@ -449,6 +522,11 @@ absl::Status PostgresConnection::ExecuteOn(PGconn* connection,
       PQexecParams(connection, statement.sql.c_str(), parameters.size(),
                    parameters.types.data(), parameters.values.data(),
                    parameters.lengths.data(), parameters.formats.data(), 1));
+  if (result.get() == nullptr) {
+    return absl::UnavailableError(
+        absl::StrCat("the database: ",
+                     absl::StripAsciiWhitespace(PQerrorMessage(connection))));
+  }
   switch (PQresultStatus(result.get())) {
     case PGRES_COMMAND_OK:
     case PGRES_TUPLES_OK:

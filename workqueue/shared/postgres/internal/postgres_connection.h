@@ -69,7 +69,14 @@ class PostgresRows {
 // Thread-compatible.
 class PostgresConnection {
  public:
-  // Connects by `address`, a URI or a connection string of libpq.
+  // Returns an `absl::InvalidArgumentError` if libpq would never connect by
+  // `address`, whatever a server does. It shows nothing of the address, which
+  // may have a password, and which libpq's own messages repeat. Does not block.
+  static absl::Status CheckAddress(const std::string& address);
+
+  // Connects by `address`, a URI or a connection string of libpq. A server that
+  // refuses the login for good, or has no such database, is no
+  // `absl::UnavailableError`.
   static absl::StatusOr<std::unique_ptr<PostgresConnection>> Connect(
       const std::string& address, absl::Time deadline);
   ~PostgresConnection();

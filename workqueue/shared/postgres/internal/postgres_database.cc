@@ -123,6 +123,14 @@ BEGIN
     RAISE EXCEPTION 'priority is %; it must be from -2147483648 to 2147483647',
       add.priority USING ERRCODE = '22003';
   END IF;
+  IF add.queue = '' OR add.queue ~ '[{}]' THEN
+    RAISE EXCEPTION 'queue is "%"; it must be a name without "{" and "}"',
+      add.queue USING ERRCODE = '22023';
+  END IF;
+  IF octet_length(name_bytes) > 2048 THEN
+    RAISE EXCEPTION 'queue has % bytes; the most is 2048',
+      octet_length(name_bytes) USING ERRCODE = '22023';
+  END IF;
   SELECT id, layout INTO found FROM {s}.queue q WHERE q.name = name_bytes;
   IF found.layout <> '1' THEN
     RAISE EXCEPTION 'the queue "%" has % partitions; an add in a transaction '
