@@ -20,6 +20,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
+#include "absl/types/span.h"
 #include "examples/mirror/console.h"
 #include "examples/mirror/path_map.h"
 #include "examples/mirror/stop_signals.h"
@@ -27,6 +28,10 @@
 #include "gtest/gtest.h"
 #include "test/examples/scratch_directory.h"
 #include "workqueue/controller/reconcile.h"
+#include "workqueue/interfaces.h"
+#include "workqueue/internal/forwarding_queue.h"
+#include "workqueue/metrics.h"
+#include "workqueue/rate_limiting_queue.h"
 
 namespace {
 
@@ -51,6 +56,32 @@ namespace fs = ::std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::Key;
 
+using Queue = ::workqueue::RateLimitingInterface<std::string>;
+
+// A queue that takes some paths only when they are tried again.
+class RefusingQueue final
+    : public workqueue::internal::ForwardingRateLimitingQueue<std::string> {
+ public:
+  // `refuses` says which.
+  RefusingQueue(std::unique_ptr<Queue> queue,
+                std::function<bool(const std::string& path)> refuses)
+      : ForwardingRateLimitingQueue(std::move(queue)),
+        refuses_(std::move(refuses)) {}
+
+  absl::Status AddItems(const workqueue::AddOptions& options,
+                        absl::Span<const std::string> items) override {
+    for (const std::string& path : items) {
+      if (!options.rate_limited && refuses_(path)) {
+        return absl::ResourceExhaustedError("the server is full");
+      }
+    }
+    return below().AddItems(options, items);
+  }
+
+ private:
+  const std::function<bool(const std::string& path)> refuses_;
+};
+
 class MirrorTest : public ::testing::Test {
  protected:
   MirrorTest() {
@@ -63,6 +94,19 @@ class MirrorTest : public ::testing::Test {
   ~MirrorTest() override {
     mirror_.reset();
     before_watch = nullptr;
+  }
+
+  // Makes the mirror share a queue that seems idle, and refuses what `refuses`
+  // says.
+  void ShareQueue(std::function<bool(const std::string& path)> refuses) {
+    options_.make_queue = [refuses](workqueue::MetricsProvider*) {
+      Mirror::SharedQueue shared;
+      shared.queue = std::make_unique<RefusingQueue>(
+          std::make_unique<workqueue::RateLimitingQueue<std::string>>(),
+          refuses);
+      shared.idle = [] { return true; };
+      return shared;
+    };
   }
 
   void Start() {
@@ -125,6 +169,44 @@ TEST_F(MirrorTest, GivesUpAfterMaxTries) {
   const PathMap<absl::Status> failures = mirror_->failures();
   ASSERT_THAT(failures, ElementsAre(Key("file")));
   EXPECT_TRUE(workqueue::IsTerminalError(failures.at("file")));
+}
+
+TEST_F(MirrorTest, ReconciliationFailsThatCannotEnqueueAPath) {
+  WriteFile(from_ / "file", "contents");
+  ShareQueue([](const std::string& path) { return path == "file"; });
+  options_.watch = false;
+  options_.max_tries = 1;
+  Start();
+  EXPECT_TRUE(mirror_->Stop(signals_));
+  EXPECT_THAT(mirror_->failures(), ElementsAre(Key("")));
+}
+
+TEST_F(MirrorTest, StartFailsThatCannotEnqueueTheTree) {
+  ShareQueue([](const std::string&) { return true; });
+  options_.watch = false;
+  const auto mirror = Mirror::Start(std::move(options_), &console_);
+  EXPECT_TRUE(absl::IsResourceExhausted(mirror.status())) << mirror.status();
+}
+
+TEST_F(MirrorTest, IsNotInSyncWhileAChangeIsNotInTheQueue) {
+  WriteFile(from_ / "first", "");
+  absl::Notification reconciled, refused;
+  options_.before_change = [&](const std::string& path) {
+    if (path == "first") reconciled.Notify();
+    return absl::OkStatus();
+  };
+  ShareQueue([&](const std::string& path) {
+    if (path == "b" && !refused.HasBeenNotified()) refused.Notify();
+    return path == "a";
+  });
+  Start();
+  // From here on, only the watcher adds the paths.
+  reconciled.WaitForNotification();
+  WriteFile(from_ / "a", "");
+  WriteFile(from_ / "b", "");
+  refused.WaitForNotification();
+  EXPECT_FALSE(mirror_->InSync());
+  EXPECT_FALSE(mirror_->Stop(signals_));
 }
 
 TEST_F(MirrorTest, DoesNotReportTheFirstAbortedTries) {
