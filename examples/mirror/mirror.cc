@@ -7,12 +7,14 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <thread>  // NOLINT(build/c++11)
 #include <utility>
 
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_format.h"
+#include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "examples/mirror/console.h"
 #include "examples/mirror/inspection.h"
@@ -194,7 +196,7 @@ bool Mirror::Quiet() const {
 
 bool Mirror::Stop(StopSignals& signals) {
   if (watcher_ != nullptr) watcher_->Stop();
-  if (shared()) return controller_->Stop();
+  if (shared()) return StopShared(signals);
   // A reconciliation in progress may enqueue more paths. The controller would
   // reject them once it is being stopped.
   bool quiet = AwaitQuiet(signals);
@@ -211,6 +213,25 @@ bool Mirror::Stop(StopSignals& signals) {
     return false;
   }
   return controller_->Stop();
+}
+
+bool Mirror::StopShared(StopSignals& signals) {
+  // On a thread of its own, so that this one can wait for a signal. A timeout
+  // of the call would cancel what this process has begun.
+  absl::Notification stopped;
+  bool all_done = false;
+  std::thread stopper([&] {
+    all_done = controller_->Stop();
+    stopped.Notify();
+  });
+  while (!stopped.HasBeenNotified()) {
+    if (!signals.Wait(absl::Milliseconds(20))) continue;
+    signals.Restore();  // Let a third signal end the process.
+    Abort();
+    break;
+  }
+  stopper.join();
+  return all_done;
 }
 
 bool Mirror::AwaitQuiet(StopSignals& signals) {

@@ -133,6 +133,10 @@ class Mirror {
   // Returns whether no path is queued or being reconciled.
   bool Quiet() const;
 
+  // Stops the controller while other processes go on. Returns false if a signal
+  // came first, and something was left.
+  bool StopShared(StopSignals& signals);
+
   // Blocks until a watcher that was told to stop has ended and the mirror is
   // quiet. Returns false if a signal came first.
   bool AwaitQuiet(StopSignals& signals);

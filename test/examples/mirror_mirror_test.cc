@@ -7,8 +7,10 @@
 #include <signal.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstdint>
 #include <filesystem>  // NOLINT(build/c++17)
 #include <functional>
@@ -39,6 +41,9 @@ namespace {
 // directory.
 std::function<void(const std::string& directory)> before_watch;
 
+// If set, called by a worker that looks for holes in a file. No file has one.
+std::function<void()> on_look_for_holes;
+
 }  // namespace
 
 extern "C" int inotify_add_watch(int fd, const char* path,
@@ -47,6 +52,17 @@ extern "C" int inotify_add_watch(int fd, const char* path,
   static const auto next = reinterpret_cast<decltype(&inotify_add_watch)>(
       dlsym(RTLD_NEXT, "inotify_add_watch"));
   return next(fd, path, events);
+}
+
+extern "C" off_t lseek(int fd, off_t offset, int whence) noexcept {
+  if (on_look_for_holes && whence == SEEK_DATA) {
+    on_look_for_holes();
+    errno = EINVAL;
+    return -1;
+  }
+  static const auto next =
+      reinterpret_cast<decltype(&lseek)>(dlsym(RTLD_NEXT, "lseek"));
+  return next(fd, offset, whence);
 }
 
 namespace mirror {
@@ -94,6 +110,7 @@ class MirrorTest : public ::testing::Test {
   ~MirrorTest() override {
     mirror_.reset();
     before_watch = nullptr;
+    on_look_for_holes = nullptr;
   }
 
   // Makes the mirror share a queue that seems idle, and refuses what `refuses`
@@ -206,6 +223,24 @@ TEST_F(MirrorTest, IsNotInSyncWhileAChangeIsNotInTheQueue) {
   WriteFile(from_ / "b", "");
   refused.WaitForNotification();
   EXPECT_FALSE(mirror_->InSync());
+  EXPECT_FALSE(mirror_->Stop(signals_));
+}
+
+TEST_F(MirrorTest, SecondSignalEndsAReconciliationOfASharedQueue) {
+  // To read these takes longer than the test.
+  for (const fs::path& folder : {from_, to_}) {
+    WriteFile(folder / "file", "");
+    fs::resize_file(folder / "file", uintmax_t{1} << 42);
+  }
+  absl::Notification reads;
+  on_look_for_holes = [&reads] {
+    if (!reads.HasBeenNotified()) reads.Notify();
+  };
+  ShareQueue([](const std::string&) { return false; });
+  options_.watch = false;
+  Start();
+  reads.WaitForNotification();
+  raise(SIGTERM);
   EXPECT_FALSE(mirror_->Stop(signals_));
 }
 
