@@ -3,18 +3,26 @@
 //
 // Tests the client and the server of the example, with each other.
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>  // NOLINT(build/c++11)
 #include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/blocking_counter.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
+#include "boost/asio/buffer.hpp"
+#include "boost/asio/io_context.hpp"
+#include "boost/asio/ip/address_v4.hpp"
+#include "boost/asio/ip/tcp.hpp"
+#include "boost/asio/read_until.hpp"
+#include "boost/asio/write.hpp"
 #include "examples/async_probe/beast_client.h"
 #include "examples/async_probe/event_loop.h"
 #include "examples/async_probe/http_client.h"
@@ -23,6 +31,9 @@
 
 namespace async_probe::async_probe_client_test {
 namespace {
+
+namespace asio = ::boost::asio;
+using ::boost::asio::ip::tcp;
 
 // The answer to a request, which the test awaits.
 class Answer {
@@ -102,6 +113,16 @@ TEST_F(ClientTest, ACancelledRequestFails) {
   EXPECT_EQ(*Get("/good"), 200);
 }
 
+TEST_F(ClientTest, ACancelledRequestOnAnOldConnectionIsNotSentAgain) {
+  EXPECT_EQ(*Get("/good"), 200);
+  Answer answer;
+  const std::function<void()> cancel = client_.Get("/never", answer.Callback());
+  EXPECT_EQ(*Get("/good"), 200);
+  cancel();
+  EXPECT_TRUE(absl::IsUnavailable(answer.Await().status()))
+      << answer.Await().status();
+}
+
 TEST_F(ClientTest, CancellingAnAnsweredRequestDoesNotCancelTheNextOne) {
   Answer first;
   const std::function<void()> cancel = client_.Get("/good", first.Callback());
@@ -113,13 +134,57 @@ TEST_F(ClientTest, CancellingAnAnsweredRequestDoesNotCancelTheNextOne) {
 }
 
 TEST_F(ClientTest, WithoutAServerARequestFails) {
+  EXPECT_EQ(*Get("/good"), 200);
   server_.reset();
+  EXPECT_TRUE(absl::IsUnavailable(Get("/good").status()));
   EXPECT_TRUE(absl::IsUnavailable(Get("/good").status()));
 }
 
 TEST_F(ClientTest, ARequestMayBeInFlightAtTheEnd) {
   // The callback is destroyed without a call.
   client_.Get("/never", [](absl::StatusOr<int>) {});
+}
+
+// A server that closes each connection after the first answer, and does not say
+// so before.
+class ClosingServer {
+ public:
+  ~ClosingServer() {
+    stop_ = true;
+    tcp::socket(context_).connect(acceptor_.local_endpoint());
+    thread_.join();
+  }
+
+  uint16_t port() const { return acceptor_.local_endpoint().port(); }
+
+ private:
+  void Run() {
+    while (true) {
+      tcp::socket socket = acceptor_.accept();
+      if (stop_) return;
+      std::string request;
+      asio::read_until(socket, asio::dynamic_buffer(request), "\r\n\r\n");
+      asio::write(socket, asio::buffer(std::string(
+                              "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")));
+    }
+  }
+
+  asio::io_context context_;
+  tcp::acceptor acceptor_{context_, {asio::ip::address_v4::loopback(), 0}};
+  std::atomic<bool> stop_{false};
+  std::thread thread_{[this] { Run(); }};
+};
+
+TEST(ClosingServerTest, ARequestDoesNotFailBecauseItsConnectionIsOld) {
+  ClosingServer server;
+  EventLoop loop(1);
+  BeastClient client(loop.get(), server.port());
+  for (int i = 0; i < 3; ++i) {
+    Answer answer;
+    client.Get("/good", answer.Callback());
+    EXPECT_EQ(answer.Await().value_or(0), 200) << answer.Await().status();
+  }
+  loop.Stop();
 }
 
 TEST(AsioExecutorTest, RunsATaskOnTheLoop) {
