@@ -3,7 +3,11 @@
 //
 // Tests the client and the server of the example, with each other.
 
+#include <dlfcn.h>
+#include <sys/socket.h>
+
 #include <atomic>
+#include <cerrno>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -11,11 +15,13 @@
 #include <string>
 #include <thread>  // NOLINT(build/c++11)
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/blocking_counter.h"
 #include "absl/synchronization/notification.h"
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "boost/asio/buffer.hpp"
 #include "boost/asio/io_context.hpp"
@@ -28,6 +34,27 @@
 #include "examples/async_probe/http_client.h"
 #include "examples/async_probe/http_server.h"
 #include "gtest/gtest.h"
+
+namespace {
+
+// The next so many connections cannot be accepted.
+std::atomic<int> failing_accepts{0};
+// When that happened. Only the server's thread uses it until there are no more.
+std::vector<absl::Time> failed_at;
+
+}  // namespace
+
+extern "C" int accept(int fd, sockaddr* address, socklen_t* size) {
+  if (failing_accepts > 0) {
+    failed_at.push_back(absl::Now());
+    --failing_accepts;
+    errno = EMFILE;
+    return -1;
+  }
+  static const auto next =
+      reinterpret_cast<decltype(&accept)>(dlsym(RTLD_NEXT, "accept"));
+  return next(fd, address, size);
+}
 
 namespace async_probe::async_probe_client_test {
 namespace {
@@ -185,6 +212,14 @@ TEST(ClosingServerTest, ARequestDoesNotFailBecauseItsConnectionIsOld) {
     EXPECT_EQ(answer.Await().value_or(0), 200) << answer.Await().status();
   }
   loop.Stop();
+}
+
+TEST_F(ClientTest, TheServerWaitsAfterItCouldNotAccept) {
+  failing_accepts = 3;
+  EXPECT_EQ(*Get("/good"), 200);
+  ASSERT_EQ(failed_at.size(), 3u);
+  EXPECT_GE(failed_at[1] - failed_at[0], absl::Milliseconds(50));
+  EXPECT_GE(failed_at[2] - failed_at[1], absl::Milliseconds(50));
 }
 
 TEST(AsioExecutorTest, RunsATaskOnTheLoop) {
