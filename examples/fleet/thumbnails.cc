@@ -20,6 +20,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>  // NOLINT(build/c++17)
@@ -64,6 +65,8 @@ using Controller = workqueue::Controller<std::string>;
 constexpr absl::Duration kTimeToFinish = absl::Seconds(5);
 constexpr absl::Duration kBetweenScans = absl::Milliseconds(500);
 constexpr absl::Duration kBetweenResyncs = absl::Seconds(5);
+
+constexpr absl::Duration kBetweenCreates = absl::Seconds(1);
 
 // A file descriptor, which is closed at the end.
 class Fd {
@@ -208,8 +211,8 @@ class Thumbnails {
 
 // Adds each picture that changes, and now and then all that have no thumbnail:
 // a server that has lost its data has lost the queue, too.
-workqueue::Source<std::string> NewSource(Thumbnails* thumbnails,
-                                         Controller** controller) {
+workqueue::Source<std::string> NewSource(
+    Thumbnails* thumbnails, const std::unique_ptr<Controller>* controller) {
   workqueue::Source<std::string> source;
   source.name = "pictures";
   source.restart_backoff.emplace();  // after an exception
@@ -266,8 +269,14 @@ int Answer(mg_connection* connection, const char* status,
   return 1;
 }
 
-int Ready(mg_connection* connection, void* controller) {
-  const absl::Status status = static_cast<Controller*>(controller)->Healthy();
+// `created` is the controller, or null before there is one.
+int Ready(mg_connection* connection, void* created) {
+  const Controller* const controller =
+      *static_cast<std::atomic<Controller*>*>(created);
+  const absl::Status status =
+      controller != nullptr
+          ? controller->Healthy()
+          : absl::UnavailableError("the server of the queue has not answered");
   return Answer(connection, status.ok() ? "200 OK" : "503 Service Unavailable",
                 absl::StrCat(status.ToString(), "\n"));
 }
@@ -309,71 +318,82 @@ int main(int argc, char* argv[]) {
   if (!metrics.ok()) return Fail(metrics.status());
 
   StderrLog log;
-  workqueue::SharedQueueOptions<std::string> shared;
-  shared.name = "thumbnails";
-  shared.address = argv[1];
-  shared.lease = absl::Seconds(5);
-  shared.call_timeout = absl::Seconds(2);
-  shared.metrics_provider = metrics->get();
-  shared.log_sink = &log;
-  auto queue = workqueue::SharedQueue<std::string>::Create(std::move(shared));
-  if (!queue.ok()) return Fail(queue.status());
-
   Thumbnails thumbnails(argv[2]);
-  Controller* the_controller = nullptr;
+  const auto inspection = workqueue::InspectionRegistry::Create();
+  if (!inspection.ok()) return Fail(inspection.status());
+  workqueue::InspectHandler handler(inspection->get());
+  std::unique_ptr<Controller> controller;
+  std::atomic<Controller*> created{nullptr};
+
+  // The probe is served first: the server of the queue may be away.
+  const std::string port = absl::StrCat("127.0.0.1:", argc > 3 ? argv[3] : "0");
+  const char* server_options[] = {"listening_ports", port.c_str(),
+                                  "num_threads", "4", nullptr};
+  const std::unique_ptr<mg_context, decltype(&mg_stop)> server(
+      mg_start(nullptr, nullptr, server_options), mg_stop);
+  if (server == nullptr) {
+    return Fail(
+        absl::UnavailableError(absl::StrCat("cannot listen at ", port)));
+  }
+  mg_set_request_handler(server.get(), "/readyz$", Ready, &created);
+  mg_set_request_handler(server.get(), "/metrics$", Metrics, registry.get());
+  workqueue::CivetwebInspectPage page(server.get(), "/workqueue", &handler);
+  mg_server_port listening = {};
+  mg_get_server_ports(server.get(), 1, &listening);
+  std::printf("http://127.0.0.1:%d\n", listening.port);
+  std::fflush(stdout);
+
   workqueue::ControllerOptions<std::string> options;
+  while (options.queue == nullptr) {
+    workqueue::SharedQueueOptions<std::string> shared;
+    shared.name = "thumbnails";
+    shared.address = argv[1];
+    shared.lease = absl::Seconds(5);
+    shared.call_timeout = absl::Seconds(2);
+    shared.metrics_provider = metrics->get();
+    shared.log_sink = &log;
+    auto queue = workqueue::SharedQueue<std::string>::Create(std::move(shared));
+    if (queue.ok()) {
+      options.queue = *std::move(queue);
+    } else if (!absl::IsUnavailable(queue.status()) &&
+               !absl::IsUnknown(queue.status())) {
+      return Fail(queue.status());
+    } else {
+      log.Log(absl::LogSeverity::kWarning, queue.status().ToString());
+      const timespec delay = absl::ToTimespec(kBetweenCreates);
+      if (sigtimedwait(&signals, nullptr, &delay) > 0) return 0;
+    }
+  }
   options.name = "thumbnails";
-  options.queue = *std::move(queue);
   options.workers = 4;
   options.metrics_provider = metrics->get();
   options.log_sink = &log;
   options.failures.max_failures = 5;
   options.failures.unpark_on_add = false;  // The source adds all.
-  options.sources.push_back(NewSource(&thumbnails, &the_controller));
+  options.sources.push_back(NewSource(&thumbnails, &controller));
   options.reconcile = [&](const std::string& name,
                           const workqueue::ReconcileContext& context) {
     return thumbnails.Make(name, context);
   };
-  const auto controller = Controller::Create(std::move(options));
-  if (!controller.ok()) return Fail(controller.status());
-  the_controller = controller->get();
-
-  const auto inspection = workqueue::InspectionRegistry::Create();
-  if (!inspection.ok()) return Fail(inspection.status());
+  auto new_controller = Controller::Create(std::move(options));
+  if (!new_controller.ok()) return Fail(new_controller.status());
+  controller = *std::move(new_controller);
+  created = controller.get();
   const auto registration =
       (*inspection)
-          ->Add("thumbnails", workqueue::InspectController(controller->get()));
+          ->Add("thumbnails", workqueue::InspectController(controller.get()));
   if (!registration.ok()) return Fail(registration.status());
-  workqueue::InspectHandler handler(inspection->get());
-  const std::string port = absl::StrCat("127.0.0.1:", argc > 3 ? argv[3] : "0");
-  const char* server_options[] = {"listening_ports", port.c_str(),
-                                  "num_threads", "4", nullptr};
-  mg_context* const server = mg_start(nullptr, nullptr, server_options);
-  if (server == nullptr) {
-    return Fail(
-        absl::UnavailableError(absl::StrCat("cannot listen at ", port)));
-  }
-  mg_set_request_handler(server, "/readyz$", Ready, controller->get());
-  mg_set_request_handler(server, "/metrics$", Metrics, registry.get());
-  bool done = false;
+
+  // On a thread of its own, so that a signal also ends a start that waits.
   absl::Status started;
-  {
-    workqueue::CivetwebInspectPage page(server, "/workqueue", &handler);
-    mg_server_port listening = {};
-    mg_get_server_ports(server, 1, &listening);
-    std::printf("http://127.0.0.1:%d\n", listening.port);
-    std::fflush(stdout);
-    // On a thread of its own, so that a signal also ends a start that waits.
-    std::thread starter([&] {
-      started = (*controller)->Start();
-      if (!started.ok()) kill(getpid(), SIGTERM);
-    });
-    int signal = 0;
-    sigwait(&signals, &signal);
-    done = (*controller)->Stop(kTimeToFinish);
-    starter.join();
-  }
-  mg_stop(server);
+  std::thread starter([&] {
+    started = controller->Start();
+    if (!started.ok()) kill(getpid(), SIGTERM);
+  });
+  int signal = 0;
+  sigwait(&signals, &signal);
+  const bool done = controller->Stop(kTimeToFinish);
+  starter.join();
   if (!started.ok()) return Fail(started);
   std::printf(done ? "this process is done\n" : "something is left\n");
   return 0;

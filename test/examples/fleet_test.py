@@ -357,11 +357,18 @@ def run(program):
     fleet.expect_red("killed server")
     fleet.add_pictures(20)
     fleet.correct_a_picture()
+    late = fleet.new_process()
+    await_true("killed server: a new process serves no probe", lambda: late.answers)
+    if late.is_green():
+        fail("killed server: a new process looks healthy")
     await_true("killed server: it is not told how long", lambda: all(
         p.metric("workqueue_engine_unreachable_seconds") > ALERT_AFTER + SLACK
         + Scrapes.INTERVAL for p in fleet.processes), 2 * PATIENCE)
     fleet.server.start()
     fleet.await_done("killed server")
+    await_true("killed server: a process that began meanwhile is not well",
+               late.is_green)
+    late.stop()
 
     fleet.add_pictures(40)
     fleet.server.call("FLUSHALL")
