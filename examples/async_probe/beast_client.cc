@@ -105,13 +105,15 @@ class BeastClient::Request final
   void Cancel() {
     asio::post(strand_, [self = shared_from_this()] {
       // The operation in progress then fails, and so would the next one.
+      self->cancelled_ = true;
       if (self->connection_ != nullptr) self->connection_->stream.close();
     });
   }
 
  private:
   void Connect() {
-    if (connection_->is_open) return Write();
+    was_idle_ = connection_->is_open;
+    if (was_idle_) return Write();
     connection_->stream.async_connect(
         idle_->server(), [self = shared_from_this()](beast::error_code error) {
           if (error) return self->Fail("connecting", error);
@@ -139,9 +141,21 @@ class BeastClient::Request final
   }
 
   void Fail(absl::string_view what, beast::error_code error) {
+    // The server may close an idle connection at any time, which says nothing
+    // about the server. To get twice does no harm, so try a new connection.
+    if (was_idle_ && !cancelled_) return Reconnect();
     connection_ = nullptr;
     std::move(done_)(
         absl::UnavailableError(absl::StrCat(what, ": ", error.message())));
+  }
+
+  // The strand stays the same.
+  void Reconnect() {
+    connection_->stream.close();
+    connection_->is_open = false;
+    connection_->buffer.clear();
+    response_ = {};
+    Connect();
   }
 
   void End() {
@@ -156,6 +170,8 @@ class BeastClient::Request final
   const std::shared_ptr<IdleConnections> idle_;
   std::unique_ptr<Connection> connection_;  // null when the request has ended
   beast::tcp_stream::executor_type strand_;
+  bool was_idle_ = false;  // whether this is not the connection's first request
+  bool cancelled_ = false;
   http::request<http::empty_body> request_;
   http::response<http::string_body> response_;
   HttpCallback done_;

@@ -23,6 +23,7 @@ namespace async_probe {
 // A client of one server on this machine, made of Boost.Asio and Boost.Beast.
 // It runs on an event loop. A request takes a connection that is idle, or opens
 // a new one. So there are as many connections as there were requests at once.
+// If an idle connection fails, the client sends the request again on a new one.
 //
 // Thread-safe. Requests may outlive the client.
 class BeastClient final : public HttpClient {

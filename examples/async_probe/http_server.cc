@@ -37,6 +37,8 @@ namespace http = ::boost::beast::http;
 
 using ::boost::asio::ip::tcp;
 
+constexpr absl::Duration kAcceptRetry = absl::Milliseconds(100);
+
 }  // namespace
 
 // A connection. It lives until the client closes it.
@@ -89,20 +91,24 @@ class HttpServer::Session final : public std::enable_shared_from_this<Session> {
 
 struct HttpServer::Listener final : std::enable_shared_from_this<Listener> {
   Listener(const HttpServerOptions& the_options, EventLoop& loop)
-      : options(the_options), acceptor(*loop.get()) {}
+      : options(the_options), acceptor(*loop.get()), retry(*loop.get()) {}
 
   void Accept() {
     acceptor.async_accept([self = shared_from_this()](beast::error_code error,
                                                       tcp::socket socket) {
-      if (!error) {
-        std::make_shared<Session>(self->options, std::move(socket))->Read();
+      if (error) {  // for example, there are too many open files
+        self->retry.expires_after(absl::ToChronoNanoseconds(kAcceptRetry));
+        return self->retry.async_wait(
+            [self](beast::error_code) { self->Accept(); });
       }
+      std::make_shared<Session>(self->options, std::move(socket))->Read();
       self->Accept();
     });
   }
 
   const HttpServerOptions& options;
   tcp::acceptor acceptor;
+  asio::steady_timer retry;
 };
 
 HttpServer::HttpServer(HttpServerOptions options)

@@ -20,6 +20,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>  // NOLINT(build/c++17)
@@ -27,7 +28,6 @@
 #include <map>
 #include <memory>
 #include <mutex>  // NOLINT(build/c++11)
-#include <sstream>
 #include <string>
 #include <system_error>  // NOLINT(build/c++11)
 #include <thread>        // NOLINT(build/c++11)
@@ -35,6 +35,7 @@
 
 #include "absl/base/log_severity.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -65,10 +66,63 @@ constexpr absl::Duration kTimeToFinish = absl::Seconds(5);
 constexpr absl::Duration kBetweenScans = absl::Milliseconds(500);
 constexpr absl::Duration kBetweenResyncs = absl::Seconds(5);
 
-std::string ReadFile(const fs::path& path) {
-  std::ostringstream content;
-  content << std::ifstream(path).rdbuf();
-  return content.str();
+constexpr absl::Duration kBetweenCreates = absl::Seconds(1);
+
+// A file descriptor, which is closed at the end.
+class Fd {
+ public:
+  explicit Fd(int fd) : fd_(fd) {}
+  ~Fd() {
+    if (fd_ >= 0) close(fd_);
+  }
+
+  Fd(const Fd&) = delete;
+  Fd& operator=(const Fd&) = delete;
+
+  int get() const { return fd_; }
+
+ private:
+  const int fd_;
+};
+
+absl::Status ErrnoStatus(absl::string_view doing, const fs::path& path) {
+  return absl::ErrnoToStatus(errno, absl::StrCat(doing, " ", path.native()));
+}
+
+// Returns `absl::NotFoundError` if there is no file. Other errors say nothing
+// about what the file contains.
+absl::StatusOr<std::string> ReadFile(const fs::path& path) {
+  const Fd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0) return ErrnoStatus("open", path);
+  std::string content;
+  char block[4096];
+  ssize_t n;
+  while ((n = read(file.get(), block, sizeof(block))) > 0) {
+    content.append(block, n);
+  }
+  if (n < 0) return ErrnoStatus("read", path);
+  return content;
+}
+
+// Replaces the file at `path` as a whole, by way of a file at `temporary`.
+absl::Status ReplaceFile(const fs::path& path, const fs::path& temporary,
+                         const std::string& content) {
+  std::ofstream file(temporary, std::ios::trunc);
+  file << content;
+  file.close();
+  if (!file) {
+    return absl::UnavailableError(
+        absl::StrCat("cannot write ", temporary.native()));
+  }
+  if (rename(temporary.c_str(), path.c_str()) != 0) {
+    return ErrnoStatus("replace", path);
+  }
+  return absl::OkStatus();
+}
+
+absl::Time ToTime(fs::file_time_type time) {
+  return absl::Now() -
+         absl::FromChrono(fs::file_time_type::clock::now() - time);
 }
 
 std::string ThumbnailOf(const std::string& picture) {
@@ -94,18 +148,12 @@ class Thumbnails {
     return status;
   }
 
+  // What cannot be read counts as old, so that `Make()` tells why.
   bool IsOld(const std::string& name) const {
-    const std::string picture = ReadFile(folder_ / "in" / name);
-    const std::string made = ReadFile(folder_ / "out" / name);
-    return made.substr(0, made.find('\n')) != ThumbnailOf(picture);
-  }
-
-  absl::Time ChangedAt(const std::string& name) const {
-    std::error_code error;
-    const fs::file_time_type time =
-        fs::last_write_time(folder_ / "in" / name, error);
-    return absl::Now() -
-           absl::FromChrono(fs::file_time_type::clock::now() - time);
+    const absl::StatusOr<std::string> picture = ReadFile(folder_ / "in" / name);
+    const absl::StatusOr<std::string> made = ReadFile(folder_ / "out" / name);
+    if (!picture.ok() || !made.ok()) return true;
+    return made->substr(0, made->rfind('\n')) != ThumbnailOf(*picture);
   }
 
   const fs::path& folder() const { return folder_; }
@@ -113,13 +161,16 @@ class Thumbnails {
  private:
   absl::Status TryMake(const std::string& name,
                        const workqueue::ReconcileContext& context) {
-    const std::string picture = ReadFile(folder_ / "in" / name);
-    if (absl::StartsWith(picture, "broken")) {
+    const absl::StatusOr<std::string> picture = ReadFile(folder_ / "in" / name);
+    // Somebody has removed the picture.
+    if (absl::IsNotFound(picture.status())) return absl::OkStatus();
+    if (!picture.ok()) return picture.status();
+    if (absl::StartsWith(*picture, "broken")) {
       return absl::DataLossError("this is no picture");
     }
     absl::SleepFor(absl::Milliseconds(50));  // The work.
     if (context.Lost()) return absl::AbortedError("another process has it");
-    return Write(name, absl::StrCat(ThumbnailOf(picture), "\n", context.token),
+    return Write(name, absl::StrCat(ThumbnailOf(*picture), "\n", context.token),
                  context.token);
   }
 
@@ -127,26 +178,25 @@ class Thumbnails {
   absl::Status Write(const std::string& name, const std::string& content,
                      int64_t token) {
     const fs::path path = folder_ / "out" / name;
-    const int lock = open((folder_ / "lock").c_str(), O_CREAT | O_RDWR, 0644);
-    if (lock < 0 || flock(lock, LOCK_EX) != 0) {
-      return absl::ErrnoToStatus(errno, "lock");
+    const fs::path lock_path = folder_ / "lock";
+    const Fd lock(open(lock_path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644));
+    if (lock.get() < 0 || flock(lock.get(), LOCK_EX) != 0) {
+      return ErrnoStatus("lock", lock_path);
     }
-    const std::string made = ReadFile(path);
+    const absl::StatusOr<std::string> made = ReadFile(path);
     int64_t before = 0;
-    const size_t newline = made.find('\n');
-    if (newline != made.npos) {
-      absl::string_view text(made);
-      text.remove_prefix(newline + 1);
+    if (made.ok()) {
+      absl::string_view text(*made);
+      text.remove_prefix(text.rfind('\n') + 1);  // 0 if there is none
       if (!absl::SimpleAtoi(text, &before)) before = 0;
+    } else if (!absl::IsNotFound(made.status())) {
+      return made.status();  // It may have a later token.
     }
-    absl::Status status;
     if (before > token) {
-      status = absl::AbortedError("a later worker has made the thumbnail");
-    } else {
-      std::ofstream(path, std::ios::trunc) << content;
+      return absl::AbortedError("a later worker has made the thumbnail");
     }
-    close(lock);
-    return status;
+    // Who has the lock has the temporary file.
+    return ReplaceFile(path, folder_ / "part", content);
   }
 
   void Log(absl::string_view what, const std::string& name, int64_t token) {
@@ -161,21 +211,24 @@ class Thumbnails {
 
 // Adds each picture that changes, and now and then all that have no thumbnail:
 // a server that has lost its data has lost the queue, too.
-workqueue::Source<std::string> NewSource(Thumbnails* thumbnails,
-                                         Controller** controller) {
+workqueue::Source<std::string> NewSource(
+    Thumbnails* thumbnails, const std::unique_ptr<Controller>* controller) {
   workqueue::Source<std::string> source;
   source.name = "pictures";
+  source.restart_backoff.emplace();  // after an exception
   source.run = [=](workqueue::SourceContext<std::string>& context) {
+    const fs::path folder = thumbnails->folder() / "in";
     std::map<std::string, fs::file_time_type> known;
     absl::Time resync = absl::InfinitePast();
     do {
       const bool resyncs = absl::Now() >= resync;
-      if (resyncs) resync = absl::Now() + kBetweenResyncs;
       std::error_code error;
-      for (const auto& file :
-           fs::directory_iterator(thumbnails->folder() / "in", error)) {
-        const std::string name = file.path().filename();
-        const fs::file_time_type time = file.last_write_time(error);
+      fs::directory_iterator file(folder, error);
+      for (; file != fs::directory_iterator(); file.increment(error)) {
+        const std::string name = file->path().filename();
+        std::error_code gone;
+        const fs::file_time_type time = file->last_write_time(gone);
+        if (gone) continue;
         if (context.stop.HasBeenNotified()) return absl::OkStatus();
         const auto it = known.find(name);
         const bool is_old = resyncs && thumbnails->IsOld(name);
@@ -184,8 +237,7 @@ workqueue::Source<std::string> NewSource(Thumbnails* thumbnails,
           // It may have changed while no process ran.
           const auto failed = (*controller)->failures().Find(name);
           if (!failed.ok() && !absl::IsNotFound(failed.status())) continue;
-          changed = failed.ok() &&
-                    thumbnails->ChangedAt(name) >= failed->last_failed_at;
+          changed = failed.ok() && ToTime(time) >= failed->last_failed_at;
         }
         if (changed && !(*controller)->failures().Unpark(name).ok()) {
           continue;  // The next scan tries again.
@@ -193,6 +245,13 @@ workqueue::Source<std::string> NewSource(Thumbnails* thumbnails,
         known[name] = time;
         if (changed || is_old) context.queue.Add(name);
       }
+      if (error) {
+        // The next scan tries again. Until then, the probe tells.
+        context.mark_unhealthy(absl::ErrnoToStatus(
+            error.value(), absl::StrCat("list ", folder.native())));
+        continue;
+      }
+      if (resyncs) resync = absl::Now() + kBetweenResyncs;
       context.mark_synced();
     } while (context.sleep(kBetweenScans));
     return absl::OkStatus();
@@ -210,8 +269,14 @@ int Answer(mg_connection* connection, const char* status,
   return 1;
 }
 
-int Ready(mg_connection* connection, void* controller) {
-  const absl::Status status = static_cast<Controller*>(controller)->Healthy();
+// `created` is the controller, or null before there is one.
+int Ready(mg_connection* connection, void* created) {
+  const Controller* const controller =
+      *static_cast<std::atomic<Controller*>*>(created);
+  const absl::Status status =
+      controller != nullptr
+          ? controller->Healthy()
+          : absl::UnavailableError("the server of the queue has not answered");
   return Answer(connection, status.ok() ? "200 OK" : "503 Service Unavailable",
                 absl::StrCat(status.ToString(), "\n"));
 }
@@ -253,71 +318,82 @@ int main(int argc, char* argv[]) {
   if (!metrics.ok()) return Fail(metrics.status());
 
   StderrLog log;
-  workqueue::SharedQueueOptions<std::string> shared;
-  shared.name = "thumbnails";
-  shared.address = argv[1];
-  shared.lease = absl::Seconds(5);
-  shared.call_timeout = absl::Seconds(2);
-  shared.metrics_provider = metrics->get();
-  shared.log_sink = &log;
-  auto queue = workqueue::SharedQueue<std::string>::Create(std::move(shared));
-  if (!queue.ok()) return Fail(queue.status());
-
   Thumbnails thumbnails(argv[2]);
-  Controller* the_controller = nullptr;
+  const auto inspection = workqueue::InspectionRegistry::Create();
+  if (!inspection.ok()) return Fail(inspection.status());
+  workqueue::InspectHandler handler(inspection->get());
+  std::unique_ptr<Controller> controller;
+  std::atomic<Controller*> created{nullptr};
+
+  // The probe is served first: the server of the queue may be away.
+  const std::string port = absl::StrCat("127.0.0.1:", argc > 3 ? argv[3] : "0");
+  const char* server_options[] = {"listening_ports", port.c_str(),
+                                  "num_threads", "4", nullptr};
+  const std::unique_ptr<mg_context, decltype(&mg_stop)> server(
+      mg_start(nullptr, nullptr, server_options), mg_stop);
+  if (server == nullptr) {
+    return Fail(
+        absl::UnavailableError(absl::StrCat("cannot listen at ", port)));
+  }
+  mg_set_request_handler(server.get(), "/readyz$", Ready, &created);
+  mg_set_request_handler(server.get(), "/metrics$", Metrics, registry.get());
+  workqueue::CivetwebInspectPage page(server.get(), "/workqueue", &handler);
+  mg_server_port listening = {};
+  mg_get_server_ports(server.get(), 1, &listening);
+  std::printf("http://127.0.0.1:%d\n", listening.port);
+  std::fflush(stdout);
+
   workqueue::ControllerOptions<std::string> options;
+  while (options.queue == nullptr) {
+    workqueue::SharedQueueOptions<std::string> shared;
+    shared.name = "thumbnails";
+    shared.address = argv[1];
+    shared.lease = absl::Seconds(5);
+    shared.call_timeout = absl::Seconds(2);
+    shared.metrics_provider = metrics->get();
+    shared.log_sink = &log;
+    auto queue = workqueue::SharedQueue<std::string>::Create(std::move(shared));
+    if (queue.ok()) {
+      options.queue = *std::move(queue);
+    } else if (!absl::IsUnavailable(queue.status()) &&
+               !absl::IsUnknown(queue.status())) {
+      return Fail(queue.status());
+    } else {
+      log.Log(absl::LogSeverity::kWarning, queue.status().ToString());
+      const timespec delay = absl::ToTimespec(kBetweenCreates);
+      if (sigtimedwait(&signals, nullptr, &delay) > 0) return 0;
+    }
+  }
   options.name = "thumbnails";
-  options.queue = *std::move(queue);
   options.workers = 4;
   options.metrics_provider = metrics->get();
   options.log_sink = &log;
   options.failures.max_failures = 5;
   options.failures.unpark_on_add = false;  // The source adds all.
-  options.sources.push_back(NewSource(&thumbnails, &the_controller));
+  options.sources.push_back(NewSource(&thumbnails, &controller));
   options.reconcile = [&](const std::string& name,
                           const workqueue::ReconcileContext& context) {
     return thumbnails.Make(name, context);
   };
-  const auto controller = Controller::Create(std::move(options));
-  if (!controller.ok()) return Fail(controller.status());
-  the_controller = controller->get();
-
-  const auto inspection = workqueue::InspectionRegistry::Create();
-  if (!inspection.ok()) return Fail(inspection.status());
+  auto new_controller = Controller::Create(std::move(options));
+  if (!new_controller.ok()) return Fail(new_controller.status());
+  controller = *std::move(new_controller);
+  created = controller.get();
   const auto registration =
       (*inspection)
-          ->Add("thumbnails", workqueue::InspectController(controller->get()));
+          ->Add("thumbnails", workqueue::InspectController(controller.get()));
   if (!registration.ok()) return Fail(registration.status());
-  workqueue::InspectHandler handler(inspection->get());
-  const std::string port = absl::StrCat("127.0.0.1:", argc > 3 ? argv[3] : "0");
-  const char* server_options[] = {"listening_ports", port.c_str(),
-                                  "num_threads", "4", nullptr};
-  mg_context* const server = mg_start(nullptr, nullptr, server_options);
-  if (server == nullptr) {
-    return Fail(
-        absl::UnavailableError(absl::StrCat("cannot listen at ", port)));
-  }
-  mg_set_request_handler(server, "/readyz$", Ready, controller->get());
-  mg_set_request_handler(server, "/metrics$", Metrics, registry.get());
-  bool done = false;
+
+  // On a thread of its own, so that a signal also ends a start that waits.
   absl::Status started;
-  {
-    workqueue::CivetwebInspectPage page(server, "/workqueue", &handler);
-    mg_server_port listening = {};
-    mg_get_server_ports(server, 1, &listening);
-    std::printf("http://127.0.0.1:%d\n", listening.port);
-    std::fflush(stdout);
-    // On a thread of its own, so that a signal also ends a start that waits.
-    std::thread starter([&] {
-      started = (*controller)->Start();
-      if (!started.ok()) kill(getpid(), SIGTERM);
-    });
-    int signal = 0;
-    sigwait(&signals, &signal);
-    done = (*controller)->Stop(kTimeToFinish);
-    starter.join();
-  }
-  mg_stop(server);
+  std::thread starter([&] {
+    started = controller->Start();
+    if (!started.ok()) kill(getpid(), SIGTERM);
+  });
+  int signal = 0;
+  sigwait(&signals, &signal);
+  const bool done = controller->Stop(kTimeToFinish);
+  starter.join();
   if (!started.ok()) return Fail(started);
   std::printf(done ? "this process is done\n" : "something is left\n");
   return 0;

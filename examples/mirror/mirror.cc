@@ -7,12 +7,14 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <thread>  // NOLINT(build/c++11)
 #include <utility>
 
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_format.h"
+#include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "examples/mirror/console.h"
 #include "examples/mirror/inspection.h"
@@ -23,6 +25,7 @@
 #include "workqueue/controller/controller.h"
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/controller/source.h"
+#include "workqueue/interfaces.h"
 
 namespace mirror {
 namespace {
@@ -44,11 +47,12 @@ Mirror::Mirror(Options options, Console* console)
     : options_(std::move(options)),
       console_(console),
       metrics_(options_.queue_metrics),
-      reconciler_(
-          options_.from, options_.to,
-          {/*enqueue=*/[this](const std::string& path) { Enqueue(path); },
-           /*before_change=*/options_.before_change},
-          /*shared=*/options_.make_queue != nullptr) {}
+      reconciler_(options_.from, options_.to,
+                  {/*enqueue=*/[this](const std::string& path) {
+                     return Enqueue(controller_->queue(), path);
+                   },
+                   /*before_change=*/options_.before_change},
+                  /*shared=*/options_.make_queue != nullptr) {}
 
 absl::StatusOr<std::unique_ptr<Mirror>> Mirror::Start(Options options,
                                                       Console* console) {
@@ -64,7 +68,7 @@ absl::StatusOr<std::unique_ptr<Mirror>> Mirror::Start(Options options,
 absl::Status Mirror::CreateWatcher() {
   TreeWatcher::Options options;
   options.resync = options_.resync;
-  options.on_change = [this](const std::string& path) { Enqueue(path); };
+  options.on_change = [this](const std::string& path) { EnqueueChange(path); };
   options.on_failure = [this](const absl::Status& status) {
     console_->Failure(status);
   };
@@ -112,14 +116,16 @@ absl::Status Mirror::CreateController() {
   }
   // Without a watcher, no other code adds paths. The root stands for the whole
   // tree.
-  if (watcher_ == nullptr) Enqueue("");
+  if (watcher_ == nullptr) return Enqueue(controller_->queue(), "");
   return absl::OkStatus();
 }
 
 workqueue::Source<std::string> Mirror::WatcherSource() {
   workqueue::Source<std::string> source;
   source.name = "watcher";
-  source.run = [this](workqueue::SourceContext<std::string>&) {
+  source.run = [this](workqueue::SourceContext<std::string>& context) {
+    // It keeps what the shared queue does not take, and adds it again.
+    source_queue_ = &context.queue;
     watcher_->Run();
     return absl::OkStatus();
   };
@@ -147,8 +153,20 @@ absl::Status Mirror::Reconcile(const std::string& path,
   return status;
 }
 
-void Mirror::Enqueue(const std::string& path) {
-  if (controller_->queue().Add(path)) ++enqueued_;
+absl::Status Mirror::Enqueue(
+    workqueue::RateLimitingInterface<std::string>& queue,
+    const std::string& path) {
+  const absl::Status status = queue.AddItems({}, {path});
+  if (status.ok()) ++enqueued_;
+  return status;
+}
+
+void Mirror::EnqueueChange(const std::string& path) {
+  const absl::Status status = Enqueue(*source_queue_, path);
+  if (status.ok() || absl::IsCancelled(status)) return;
+  // The queue never takes this path, for example because it is too long.
+  console_->Failure(status);
+  failures_.Insert(path, workqueue::TerminalError(status));
 }
 
 Mirror::~Mirror() { Abort(); }
@@ -160,10 +178,11 @@ bool Mirror::Finished() const {
 }
 
 bool Mirror::InSync() const {
-  // In this order: a watcher that is in sync has added all paths, and a
-  // reconciliation that fails is a failure before it counts as done.
-  return watcher_ != nullptr && watcher_->synced() && Quiet() &&
-         failures_.size() == 0;
+  // In this order: a watcher that is in sync has added all paths, a healthy
+  // controller keeps none that the queue has not taken, and a reconciliation
+  // that fails is a failure before it counts as done.
+  return watcher_ != nullptr && watcher_->synced() &&
+         controller_->Healthy().ok() && Quiet() && failures_.size() == 0;
 }
 
 bool Mirror::Quiet() const {
@@ -177,12 +196,15 @@ bool Mirror::Quiet() const {
 
 bool Mirror::Stop(StopSignals& signals) {
   if (watcher_ != nullptr) watcher_->Stop();
-  if (shared()) return controller_->Stop();
+  if (shared()) return StopShared(signals);
   // A reconciliation in progress may enqueue more paths. The controller would
   // reject them once it is being stopped.
   bool quiet = AwaitQuiet(signals);
   for (int i = 0; i < kLastTries && quiet; ++i) {
-    for (const std::string& path : failures_.retried()) Enqueue(path);
+    for (const std::string& path : failures_.retried()) {
+      // This queue is in memory, so it takes everything.
+      Enqueue(controller_->queue(), path).IgnoreError();
+    }
     quiet = AwaitQuiet(signals);
   }
   if (!quiet) {
@@ -191,6 +213,25 @@ bool Mirror::Stop(StopSignals& signals) {
     return false;
   }
   return controller_->Stop();
+}
+
+bool Mirror::StopShared(StopSignals& signals) {
+  // On a thread of its own, so that this one can wait for a signal. A timeout
+  // of the call would cancel what this process has begun.
+  absl::Notification stopped;
+  bool all_done = false;
+  std::thread stopper([&] {
+    all_done = controller_->Stop();
+    stopped.Notify();
+  });
+  while (!stopped.HasBeenNotified()) {
+    if (!signals.Wait(absl::Milliseconds(20))) continue;
+    signals.Restore();  // Let a third signal end the process.
+    Abort();
+    break;
+  }
+  stopper.join();
+  return all_done;
 }
 
 bool Mirror::AwaitQuiet(StopSignals& signals) {

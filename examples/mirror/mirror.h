@@ -123,11 +123,19 @@ class Mirror {
   absl::Status Reconcile(const std::string& path,
                          const workqueue::ReconcileContext& context);
 
-  // Adds `path` to the queue.
-  void Enqueue(const std::string& path);
+  // Adds `path` to `queue`.
+  absl::Status Enqueue(workqueue::RateLimitingInterface<std::string>& queue,
+                       const std::string& path);
+
+  // Adds `path`, which the watcher reports, to the queue of its source.
+  void EnqueueChange(const std::string& path);
 
   // Returns whether no path is queued or being reconciled.
   bool Quiet() const;
+
+  // Stops the controller while other processes go on. Returns false if a signal
+  // came first, and something was left.
+  bool StopShared(StopSignals& signals);
 
   // Blocks until a watcher that was told to stop has ended and the mirror is
   // quiet. Returns false if a signal came first.
@@ -144,6 +152,8 @@ class Mirror {
   Reconciler reconciler_;
   std::function<bool()> idle_;  // `SharedQueue::idle`; null without one
   std::unique_ptr<TreeWatcher> watcher_;  // null if the tree is not watched
+  // `SourceContext::queue`. Only the thread of the watcher uses it.
+  workqueue::RateLimitingInterface<std::string>* source_queue_ = nullptr;
   std::unique_ptr<workqueue::Controller<std::string>> controller_;
   std::unique_ptr<Inspection> inspection_;  // null if nobody inspects
 };

@@ -86,8 +86,8 @@ absl::Status Reconciler::Reconcile(const std::string& path,
   if (!copy.ok()) return copy.status();
 
   Pair pair{path, stop, *std::move(source), *std::move(copy)};
-  const absl::Status status = MakeLikeSource(pair);
-  if (pair.directory_opened_up) hooks_.enqueue(ParentOf(path));
+  absl::Status status = MakeLikeSource(pair);
+  if (pair.directory_opened_up) status.Update(hooks_.enqueue(ParentOf(path)));
   return status;
 }
 
@@ -98,8 +98,7 @@ absl::Status Reconciler::MakeLikeSource(Pair& pair) {
 
   if (!pair.copy.parent.ok()) {
     // The parent will enqueue this path again.
-    hooks_.enqueue(ParentOf(pair.path));
-    return absl::OkStatus();
+    return hooks_.enqueue(ParentOf(pair.path));
   }
   switch (wanted) {
     case Kind::kDirectory:
@@ -149,6 +148,7 @@ absl::Status Reconciler::EnqueueWhatIsIn(const Pair& pair) {
     if (!list.ok()) return list.status();
     names.insert(list->begin(), list->end());
   }
+  absl::Status result;
   for (const std::string& name : names) {
     if (temporary_names_.InUse(name)) continue;
     const std::string path = JoinPath(pair.path, name);
@@ -166,9 +166,12 @@ absl::Status Reconciler::EnqueueWhatIsIn(const Pair& pair) {
         verified_files_.Contains(path, in_source, in_copy)) {
       continue;
     }
-    hooks_.enqueue(path);
+    const absl::Status status = hooks_.enqueue(path);
+    result.Update(status);
+    // The queue refuses only this path. In an outage, each call would wait.
+    if (!status.ok() && !absl::IsInvalidArgument(status)) break;
   }
-  return absl::OkStatus();
+  return result;
 }
 
 absl::Status Reconciler::MakeSymlink(Pair& pair) {
@@ -302,7 +305,9 @@ absl::Status Reconciler::Replace(
                            unlinkat(directory, name.c_str(), 0) != 0 &&
                            errno != ENOENT;
   temporary_names_.GiveBack(name);
-  if (left_behind) hooks_.enqueue(JoinPath(ParentOf(pair.path), name));
+  if (left_behind) {
+    status.Update(hooks_.enqueue(JoinPath(ParentOf(pair.path), name)));
+  }
   return status;
 }
 

@@ -65,8 +65,10 @@ namespace mirror {
 class Reconciler {
  public:
   struct Hooks {
-    // Must add `path` to the queue.
-    std::function<void(const std::string& path)> enqueue;
+    // Must add `path` to the queue. An error, as of a shared queue that cannot
+    // be reached, makes the reconciliation fail. So its next try enqueues the
+    // path, and the path is not lost.
+    std::function<absl::Status(const std::string& path)> enqueue;
 
     // If set, called before each change of the copy. If `before_change` returns
     // an error, the change is not made and counts as failed. The demo and the

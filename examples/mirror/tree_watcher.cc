@@ -167,16 +167,21 @@ void TreeWatcher::Watch(const std::string& path) {
     const std::string next = std::move(to_do.back());
     to_do.pop_back();
     const absl::StatusOr<Fd> directory = tree_.OpenDirectory(next, O_RDONLY);
+    if (!directory.ok()) NoteUnwatched(directory.status());
     if (directory.ok() && directory->ok()) {
       AddWatch(*directory, next);
       const auto names = ListDirectory(directory->get(), tree_.Describe(next));
+      if (!names.ok()) NoteUnwatched(names.status());
       for (const std::string& name :
            names.value_or(std::vector<std::string>())) {
         struct stat stat;
+        const std::string path_of_name = JoinPath(next, name);
         if (fstatat(directory->get(), name.c_str(), &stat,
-                    AT_SYMLINK_NOFOLLOW) == 0 &&
-            S_ISDIR(stat.st_mode)) {
-          to_do.push_back(JoinPath(next, name));
+                    AT_SYMLINK_NOFOLLOW) != 0) {
+          if (errno == ENOENT) continue;
+          NoteUnwatched(ErrnoStatus("look at", tree_.Describe(path_of_name)));
+        } else if (S_ISDIR(stat.st_mode)) {
+          to_do.push_back(path_of_name);
         }
       }
     }
@@ -193,9 +198,7 @@ void TreeWatcher::AddWatch(const Fd& directory, const std::string& path) {
       inotify_.get(), absl::StrCat("/proc/self/fd/", directory.get()).c_str(),
       kEvents | IN_ONLYDIR | (path.empty() ? IN_MOVE_SELF : 0));
   if (watch < 0) {
-    all_watched_ = false;
-    if (options_.on_failure == nullptr) return;
-    options_.on_failure(
+    NoteUnwatched(
         errno == ENOSPC
             ? absl::ResourceExhaustedError(absl::StrCat(
                   "watch ", tree_.Describe(path),
@@ -217,6 +220,11 @@ void TreeWatcher::AddWatch(const Fd& directory, const std::string& path) {
     path_of_.erase(at->second);
     at->second = watch;
   }
+}
+
+void TreeWatcher::NoteUnwatched(const absl::Status& reason) {
+  all_watched_ = false;
+  if (options_.on_failure != nullptr) options_.on_failure(reason);
 }
 
 void TreeWatcher::Unwatch(const std::string& path) {

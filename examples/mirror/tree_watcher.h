@@ -105,6 +105,10 @@ class TreeWatcher {
   void Watch(const std::string& path);
   void AddWatch(const Fd& directory, const std::string& path);
 
+  // Records that a directory cannot be watched, or what is in it, and reports
+  // the reason.
+  void NoteUnwatched(const absl::Status& reason);
+
   // Stops watching `path` and everything below it.
   void Unwatch(const std::string& path);
 

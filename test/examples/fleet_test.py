@@ -255,6 +255,19 @@ class Fleet:
         self.number += 1
         self.write(self.broken()[0], "picture")
 
+    def add_unreadable(self):
+        """Adds a picture that cannot be read, and one whose thumbnail cannot."""
+        (self.folder / "in" / "unreadable").mkdir()
+        self.pictures["unreadable"] = "broken: a folder"
+        (self.folder / "out" / "occupied").mkdir()
+        self.write("occupied", "picture")
+        self.pictures["occupied"] = "broken: a folder is in the way"
+
+    def clear_occupied(self):
+        (self.folder / "out" / "occupied").rmdir()
+        self.number += 1
+        self.write("occupied", "picture")
+
     def is_done(self):
         for name, text in self.pictures.items():
             if text.startswith("broken"):
@@ -316,6 +329,16 @@ def run(program):
     Process.scrapes.check("at first", ["-"], {})
     fleet.add_pictures(0, broken=3)
     fleet.await_done("broken pictures")
+    fleet.add_unreadable()
+    fleet.await_done("unreadable files")
+    fleet.clear_occupied()
+    fleet.await_done("readable file")
+
+    (fleet.folder / "in").rename(fleet.folder / "away")
+    await_true("no folder: a process looks healthy",
+               lambda: not any(p.is_green() for p in fleet.processes))
+    (fleet.folder / "away").rename(fleet.folder / "in")
+    fleet.await_done("no folder")
 
     fleet.add_pictures(40)
     fleet.server.signal(signal.SIGSTOP)
@@ -334,11 +357,18 @@ def run(program):
     fleet.expect_red("killed server")
     fleet.add_pictures(20)
     fleet.correct_a_picture()
+    late = fleet.new_process()
+    await_true("killed server: a new process serves no probe", lambda: late.answers)
+    if late.is_green():
+        fail("killed server: a new process looks healthy")
     await_true("killed server: it is not told how long", lambda: all(
         p.metric("workqueue_engine_unreachable_seconds") > ALERT_AFTER + SLACK
         + Scrapes.INTERVAL for p in fleet.processes), 2 * PATIENCE)
     fleet.server.start()
     fleet.await_done("killed server")
+    await_true("killed server: a process that began meanwhile is not well",
+               late.is_green)
+    late.stop()
 
     fleet.add_pictures(40)
     fleet.server.call("FLUSHALL")

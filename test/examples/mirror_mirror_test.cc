@@ -7,8 +7,10 @@
 #include <signal.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstdint>
 #include <filesystem>  // NOLINT(build/c++17)
 #include <functional>
@@ -20,6 +22,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
+#include "absl/types/span.h"
 #include "examples/mirror/console.h"
 #include "examples/mirror/path_map.h"
 #include "examples/mirror/stop_signals.h"
@@ -27,12 +30,19 @@
 #include "gtest/gtest.h"
 #include "test/examples/scratch_directory.h"
 #include "workqueue/controller/reconcile.h"
+#include "workqueue/interfaces.h"
+#include "workqueue/internal/forwarding_queue.h"
+#include "workqueue/metrics.h"
+#include "workqueue/rate_limiting_queue.h"
 
 namespace {
 
 // The watcher's thread calls this with each directory before it watches the
 // directory.
 std::function<void(const std::string& directory)> before_watch;
+
+// If set, called by a worker that looks for holes in a file. No file has one.
+std::function<void()> on_look_for_holes;
 
 }  // namespace
 
@@ -44,12 +54,49 @@ extern "C" int inotify_add_watch(int fd, const char* path,
   return next(fd, path, events);
 }
 
+extern "C" off_t lseek(int fd, off_t offset, int whence) noexcept {
+  if (on_look_for_holes && whence == SEEK_DATA) {
+    on_look_for_holes();
+    errno = EINVAL;
+    return -1;
+  }
+  static const auto next =
+      reinterpret_cast<decltype(&lseek)>(dlsym(RTLD_NEXT, "lseek"));
+  return next(fd, offset, whence);
+}
+
 namespace mirror {
 namespace {
 
 namespace fs = ::std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::Key;
+
+using Queue = ::workqueue::RateLimitingInterface<std::string>;
+
+// A queue that takes some paths only when they are tried again.
+class RefusingQueue final
+    : public workqueue::internal::ForwardingRateLimitingQueue<std::string> {
+ public:
+  // `refuses` says which.
+  RefusingQueue(std::unique_ptr<Queue> queue,
+                std::function<bool(const std::string& path)> refuses)
+      : ForwardingRateLimitingQueue(std::move(queue)),
+        refuses_(std::move(refuses)) {}
+
+  absl::Status AddItems(const workqueue::AddOptions& options,
+                        absl::Span<const std::string> items) override {
+    for (const std::string& path : items) {
+      if (!options.rate_limited && refuses_(path)) {
+        return absl::ResourceExhaustedError("the server is full");
+      }
+    }
+    return below().AddItems(options, items);
+  }
+
+ private:
+  const std::function<bool(const std::string& path)> refuses_;
+};
 
 class MirrorTest : public ::testing::Test {
  protected:
@@ -63,6 +110,20 @@ class MirrorTest : public ::testing::Test {
   ~MirrorTest() override {
     mirror_.reset();
     before_watch = nullptr;
+    on_look_for_holes = nullptr;
+  }
+
+  // Makes the mirror share a queue that seems idle, and refuses what `refuses`
+  // says.
+  void ShareQueue(std::function<bool(const std::string& path)> refuses) {
+    options_.make_queue = [refuses](workqueue::MetricsProvider*) {
+      Mirror::SharedQueue shared;
+      shared.queue = std::make_unique<RefusingQueue>(
+          std::make_unique<workqueue::RateLimitingQueue<std::string>>(),
+          refuses);
+      shared.idle = [] { return true; };
+      return shared;
+    };
   }
 
   void Start() {
@@ -125,6 +186,62 @@ TEST_F(MirrorTest, GivesUpAfterMaxTries) {
   const PathMap<absl::Status> failures = mirror_->failures();
   ASSERT_THAT(failures, ElementsAre(Key("file")));
   EXPECT_TRUE(workqueue::IsTerminalError(failures.at("file")));
+}
+
+TEST_F(MirrorTest, ReconciliationFailsThatCannotEnqueueAPath) {
+  WriteFile(from_ / "file", "contents");
+  ShareQueue([](const std::string& path) { return path == "file"; });
+  options_.watch = false;
+  options_.max_tries = 1;
+  Start();
+  EXPECT_TRUE(mirror_->Stop(signals_));
+  EXPECT_THAT(mirror_->failures(), ElementsAre(Key("")));
+}
+
+TEST_F(MirrorTest, StartFailsThatCannotEnqueueTheTree) {
+  ShareQueue([](const std::string&) { return true; });
+  options_.watch = false;
+  const auto mirror = Mirror::Start(std::move(options_), &console_);
+  EXPECT_TRUE(absl::IsResourceExhausted(mirror.status())) << mirror.status();
+}
+
+TEST_F(MirrorTest, IsNotInSyncWhileAChangeIsNotInTheQueue) {
+  WriteFile(from_ / "first", "");
+  absl::Notification reconciled, refused;
+  options_.before_change = [&](const std::string& path) {
+    if (path == "first") reconciled.Notify();
+    return absl::OkStatus();
+  };
+  ShareQueue([&](const std::string& path) {
+    if (path == "b" && !refused.HasBeenNotified()) refused.Notify();
+    return path == "a";
+  });
+  Start();
+  // From here on, only the watcher adds the paths.
+  reconciled.WaitForNotification();
+  WriteFile(from_ / "a", "");
+  WriteFile(from_ / "b", "");
+  refused.WaitForNotification();
+  EXPECT_FALSE(mirror_->InSync());
+  EXPECT_FALSE(mirror_->Stop(signals_));
+}
+
+TEST_F(MirrorTest, SecondSignalEndsAReconciliationOfASharedQueue) {
+  // To read these takes longer than the test.
+  for (const fs::path& folder : {from_, to_}) {
+    WriteFile(folder / "file", "");
+    fs::resize_file(folder / "file", uintmax_t{1} << 42);
+  }
+  absl::Notification reads;
+  on_look_for_holes = [&reads] {
+    if (!reads.HasBeenNotified()) reads.Notify();
+  };
+  ShareQueue([](const std::string&) { return false; });
+  options_.watch = false;
+  Start();
+  reads.WaitForNotification();
+  raise(SIGTERM);
+  EXPECT_FALSE(mirror_->Stop(signals_));
 }
 
 TEST_F(MirrorTest, DoesNotReportTheFirstAbortedTries) {

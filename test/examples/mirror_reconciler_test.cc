@@ -50,6 +50,7 @@ class ReconcilerTest : public ::testing::Test {
     Reconciler::Hooks hooks;
     hooks.enqueue = [this](const std::string& path) {
       enqueued_.push_back(path);
+      return enqueue_error_;
     };
     hooks.before_change = [this](const std::string& path) {
       ++changes_;
@@ -85,6 +86,7 @@ class ReconcilerTest : public ::testing::Test {
   std::function<absl::Status(const std::string&)> before_change_;
   int changes_ = 0;
   std::deque<std::string> enqueued_;
+  absl::Status enqueue_error_;  // of all paths
   absl::Notification stop_;
   std::unique_ptr<Reconciler> reconciler_;
 };
@@ -322,6 +324,22 @@ TEST_F(ReconcilerTest, EnqueuesTheDirectoryIfThatHasNoCopy) {
   EXPECT_THAT(enqueued_, ElementsAre("a/b", "a", "a/b", "a/b/file"));
   EXPECT_EQ(Reconcile("a/b/file"), absl::OkStatus());
   EXPECT_THAT(Differences(), IsEmpty());
+}
+
+TEST_F(ReconcilerTest, FailsIfAPathCannotBeEnqueued) {
+  fs::create_directory(from_ / "d");
+  WriteFile(from_ / "d" / "a", "");
+  WriteFile(from_ / "d" / "b", "");
+  enqueue_error_ = absl::UnavailableError("no server");
+  EXPECT_EQ(Reconcile("d/a"), enqueue_error_);
+  EXPECT_THAT(enqueued_, ElementsAre("d"));
+  EXPECT_EQ(Reconcile("d"), enqueue_error_);
+  EXPECT_THAT(enqueued_, ElementsAre("d", "d/a"));
+
+  // A path that is wrong keeps no other one from being enqueued.
+  enqueue_error_ = absl::InvalidArgumentError("too long");
+  EXPECT_EQ(Reconcile("d"), enqueue_error_);
+  EXPECT_THAT(enqueued_, ElementsAre("d", "d/a", "d/a", "d/b"));
 }
 
 TEST_F(ReconcilerTest, FollowsNoSymbolicLink) {
@@ -567,7 +585,10 @@ TEST_F(ReconcilerTest, DoesNotRemoveUnfinishedCopies) {
   Reconciler* reconciler = nullptr;
   std::vector<std::string> enqueued;
   Reconciler::Hooks hooks;
-  hooks.enqueue = [&](const std::string& path) { enqueued.push_back(path); };
+  hooks.enqueue = [&](const std::string& path) {
+    enqueued.push_back(path);
+    return absl::OkStatus();
+  };
   // The copy of "file" is made before this directory is removed.
   fs::create_directory(to_ / "file");
   hooks.before_change = [&, depth = 0](const std::string&) mutable {

@@ -3,7 +3,9 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>  // NOLINT(build/c++17)
 #include <functional>
@@ -12,6 +14,7 @@
 #include <string>
 #include <thread>  // NOLINT(build/c++11)
 #include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -20,6 +23,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
+#include "examples/mirror/fd.h"
 #include "examples/mirror/tree_watcher.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -31,6 +35,8 @@ namespace {
 
 namespace fs = ::std::filesystem;
 using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::IsSupersetOf;
 using ::testing::Not;
@@ -285,6 +291,70 @@ TEST_F(TreeWatcherTest, CancelDropsUnreportedChanges) {
   watcher->Run();
   EXPECT_EQ(changed, (std::set<std::string>{"", "a"}));
   EXPECT_TRUE(watcher->ended());
+}
+
+// A change in a directory that was not watched is found when the watcher stops.
+class UnwatchedTest : public TreeWatcherTest {
+ protected:
+  UnwatchedTest() {
+    fs::create_directory(root_ / "d");
+    getrlimit(RLIMIT_NOFILE, &limit_);
+  }
+
+  ~UnwatchedTest() override { LimitFiles(limit_.rlim_cur); }
+
+  // Lets `n` more files be opened.
+  void LimitNewFiles(int n) {
+    const Fd next(dup(STDOUT_FILENO));
+    LimitFiles(next.get() + n);
+  }
+
+  // Runs a watcher that is told to stop at once. Calls `on_change` with each
+  // path that is reported, and limits the files before if `at_first` is set.
+  void Run(std::function<void(const std::string&)> on_change, int at_first) {
+    TreeWatcher::Options options;
+    options.on_change = [&](const std::string& path) {
+      reported_.push_back(path);
+      on_change(path);
+    };
+    options.on_failure = [&](const absl::Status& reason) {
+      failures_.push_back(reason);
+    };
+    const auto watcher = TreeWatcher::Create(root_, std::move(options));
+    ASSERT_TRUE(watcher.ok());
+    (*watcher)->Stop();
+    if (at_first > 0) LimitNewFiles(at_first);
+    (*watcher)->Run();
+  }
+
+  void LimitFiles(rlim_t n) {
+    const struct rlimit limit = {n, limit_.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &limit);
+  }
+
+  struct rlimit limit_;
+  std::vector<std::string> reported_;
+  std::vector<absl::Status> failures_;
+};
+
+TEST_F(UnwatchedTest, StopLooksAgainAtADirectoryThatCouldNotBeOpened) {
+  Run(
+      [this](const std::string& path) {
+        if (path == "d") return LimitFiles(limit_.rlim_cur);
+        if (reported_.size() == 1) LimitNewFiles(0);
+      },
+      /*at_first=*/0);
+  EXPECT_THAT(reported_, ElementsAre("", "d", "", "d"));
+  ASSERT_EQ(failures_.size(), 1u);
+  EXPECT_THAT(failures_[0].message(), HasSubstr("open"));
+}
+
+TEST_F(UnwatchedTest, StopLooksAgainAtADirectoryThatCouldNotBeListed) {
+  Run([this](const std::string&) { LimitFiles(limit_.rlim_cur); },
+      /*at_first=*/1);
+  EXPECT_THAT(reported_, ElementsAre("", "", "d"));
+  ASSERT_EQ(failures_.size(), 1u);
+  EXPECT_THAT(failures_[0].message(), HasSubstr("list"));
 }
 
 }  // namespace
