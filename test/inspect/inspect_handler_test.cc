@@ -323,6 +323,34 @@ TEST_F(InspectHandlerTest, BadRequestsGetOneClearError) {
   EXPECT_EQ(HeaderOf(response, "Allow"), "GET, HEAD, POST");
 }
 
+TEST_F(InspectHandlerTest, AFormatThatIsNoneIsRefused) {
+  Authorize();
+  const InspectResponse get =
+      handler_->Handle({"GET", {{"format", "x\n"}}, {{"accept", "*/*"}}});
+  EXPECT_EQ(get.status, 400);
+  EXPECT_EQ(get.body, "format is \"x\\n\"; it must be html, text or json\n");
+  EXPECT_THAT(Get({{"format", ""}}).body,
+              HasSubstr("<p><span class=\"bad\">format is &quot;&quot;; "));
+  EXPECT_EQ(Post({{"name", "orders"},
+                  {"key", "a"},
+                  {"action", "requeue"},
+                  {"format", "yaml"}},
+                 {{"user", "admin"}, {"workqueue-inspect", "1"}})
+                .status,
+            400);
+  EXPECT_THAT(state_.actions, IsEmpty());
+}
+
+TEST_F(InspectHandlerTest, AKeyNeedsTheNameOfItsObject) {
+  Authorize();
+  EXPECT_EQ(GetJson({{"key", "shop/hangs"}}, 400)["error"],
+            "INVALID_ARGUMENT: name is missing, and key is \"shop/hangs\"");
+  EXPECT_EQ(Post({{"key", "a"}, {"action", "requeue"}},
+                 {{"user", "admin"}, {"workqueue-inspect", "1"}})
+                .status,
+            400);
+}
+
 TEST_F(InspectHandlerTest, HeadIsGetWithoutTheBody) {
   for (const Parameters& parameters :
        {Parameters{{"format", "json"}}, Parameters{{"name", "orders"}},
@@ -339,7 +367,7 @@ TEST_F(InspectHandlerTest, HeadIsGetWithoutTheBody) {
 
 TEST_F(InspectHandlerTest, ThePageHasTheHostsThatItIsServedAs) {
   InspectHandlerOptions options;
-  options.hosts = {"queues.example.com", "Short:8080"};
+  options.hosts = {"https://queues.example.com/", "Short:8080"};
   InspectHandler handler(registry_.get(), options);
   for (const char* host :
        {"localhost", "localhost:9090", "LocalHost.", "127.0.0.1:9090",

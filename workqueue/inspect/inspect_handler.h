@@ -50,7 +50,7 @@ struct InspectHandlerOptions {
 
   // The names of hosts that the page is served as, for example
   // "queues.example.com". A page is always served as "localhost", and as an IP
-  // address. Capital letters and ports don't matter.
+  // address. Capital letters and ports don't matter. Of a URL, the host counts.
   std::vector<std::string> hosts = {};
 };
 
@@ -77,6 +77,7 @@ struct InspectHandlerOptions {
 //   * `format=text` with any of these: the same as text, in aligned columns.
 //     Control characters and bytes that are not UTF-8 are escaped.
 //
+// Another `format`, and a `key` without a `name`, are refused with status 400.
 // Without `format`, a request whose header `accept` does not name "text/html"
 // gets text: curl accepts anything, and browsers name HTML. A request without
 // this header gets HTML.
