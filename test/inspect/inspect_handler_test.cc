@@ -8,9 +8,11 @@
 
 #include <map>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
+#include "absl/base/config.h"
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
@@ -350,6 +352,22 @@ TEST_F(InspectHandlerTest, AKeyNeedsTheNameOfItsObject) {
                 .status,
             400);
 }
+
+#ifdef ABSL_HAVE_EXCEPTIONS
+TEST_F(InspectHandlerTest, AnExceptionOfTheAuthorizerIsAnError) {
+  InspectHandlerOptions options;
+  options.authorizer = [](const InspectRequest&) -> absl::Status {
+    throw std::runtime_error("no tokens");
+  };
+  handler_ = std::make_unique<InspectHandler>(registry_.get(), options);
+  const InspectResponse response =
+      Post({{"name", "orders"}, {"key", "a"}, {"action", "cancel"}},
+           {{"workqueue-inspect", "1"}, {"accept", "*/*"}});
+  EXPECT_EQ(response.status, 500);
+  EXPECT_EQ(response.body, "no tokens\n");
+  EXPECT_THAT(state_.actions, IsEmpty());
+}
+#endif
 
 TEST_F(InspectHandlerTest, HeadIsGetWithoutTheBody) {
   for (const Parameters& parameters :

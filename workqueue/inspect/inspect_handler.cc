@@ -23,6 +23,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "workqueue/base/exceptions.h"
 #include "workqueue/base/printable.h"
 #include "workqueue/inspect/inspectable.h"
 #include "workqueue/inspect/inspection_json.h"
@@ -253,29 +254,30 @@ InspectHandler::InspectHandler(InspectionRegistry* registry,
     : registry_(registry), options_(std::move(options)), token_(NewSecret()) {}
 
 InspectResponse InspectHandler::Handle(const InspectRequest& request) {
-  const bool is_head = request.method == "HEAD";
   InspectResponse response;
-  absl::Status status = CheckHost(request.headers, options_.hosts);
-  status.Update(CheckFormat(request));
-  if (!status.ok()) {
-    response = Error(request, status);
-  } else if (request.method == "GET" || is_head) {
-    response = Get(request);
-  } else if (request.method == "POST") {
-    response = Post(request);
-  } else {
-    response =
-        Error(request, absl::InvalidArgumentError(absl::StrCat(
-                           "method is ", internal::Printable(request.method),
-                           "; it must be GET, HEAD or POST")));
-    response.status = 405;
-    response.headers.emplace_back("Allow", "GET, HEAD, POST");
-  }
-  if (is_head) {
+  const absl::Status status =
+      internal::CatchAsStatus([&] { response = Answer(request); });
+  if (!status.ok()) response = Error(request, status);
+  if (request.method == "HEAD") {
     response.headers.emplace_back("Content-Length",
                                   absl::StrCat(response.body.size()));
     response.body.clear();
   }
+  return response;
+}
+
+InspectResponse InspectHandler::Answer(const InspectRequest& request) {
+  absl::Status status = CheckHost(request.headers, options_.hosts);
+  status.Update(CheckFormat(request));
+  if (!status.ok()) return Error(request, status);
+  if (request.method == "GET" || request.method == "HEAD") return Get(request);
+  if (request.method == "POST") return Post(request);
+  InspectResponse response =
+      Error(request, absl::InvalidArgumentError(absl::StrCat(
+                         "method is ", internal::Printable(request.method),
+                         "; it must be GET, HEAD or POST")));
+  response.status = 405;
+  response.headers.emplace_back("Allow", "GET, HEAD, POST");
   return response;
 }
 
