@@ -11,10 +11,13 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/base/config.h"
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
@@ -22,6 +25,7 @@
 #include "nlohmann/json.hpp"
 #include "test/inspect/fake_inspectable.h"
 #include "workqueue/clock/fake_clock.h"
+#include "workqueue/inspect/inspection.h"
 #include "workqueue/inspect/inspection_registry.h"
 
 namespace workqueue::inspect_handler_test {
@@ -34,6 +38,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StartsWith;
+using ::testing::UnorderedElementsAre;
 
 using Parameters = std::map<std::string, std::string>;
 
@@ -224,6 +229,26 @@ TEST_F(InspectHandlerTest, JsonLeavesOutWhatIsUnknown) {
   EXPECT_FALSE(object.contains("num_workers"));
   EXPECT_FALSE(object["failing"][0].contains("next_try_at"));
   EXPECT_TRUE(object["queued"][0]["seconds"].is_null());
+  EXPECT_TRUE(object["samples"][0].contains("failing"));
+  clock_.Step(absl::Seconds(5));
+  EXPECT_FALSE(GetJson({{"name", "orders"}})["samples"][1].contains("failing"));
+}
+
+// The other numbers and lists are not those of the queue.
+TEST_F(InspectHandlerTest, JsonOfAnOutageHasOnlyWhatIsKnownHere) {
+  Inspection here = StuckInspection();
+  here.num_processing_here = 1;
+  state_.here = std::move(here);
+  state_.inspection = absl::InternalError("broken");
+  const json object = GetJson({{"name", "orders"}});
+  EXPECT_EQ(object["error"], "INTERNAL: broken");
+  std::vector<std::string> names;
+  for (const auto& it : object["here"].items()) names.push_back(it.key());
+  EXPECT_THAT(names, UnorderedElementsAre("taken_at", "shutting_down", "health",
+                                          "num_workers", "num_processing_here",
+                                          "lost_here", "processing", "findings",
+                                          "options"));
+  EXPECT_EQ(object["here"]["processing"][0]["key"], "shop/hangs");
 }
 
 TEST_F(InspectHandlerTest, ShowsParkedItemsOfAControllerThatGivesUp) {
@@ -368,6 +393,41 @@ TEST_F(InspectHandlerTest, AnExceptionOfTheAuthorizerIsAnError) {
   EXPECT_THAT(state_.actions, IsEmpty());
 }
 #endif
+
+// Returns how many lines of the class `name` the plot of `body` has.
+int LinesOf(absl::string_view body, absl::string_view name) {
+  const std::vector<absl::string_view> parts = absl::StrSplit(
+      body, absl::StrCat("<polyline class=\"", name, "\" points=\""));
+  return static_cast<int>(parts.size()) - 1;
+}
+
+TEST_F(InspectHandlerTest, ThePlotLeavesAGapWhereNothingIsKnown) {
+  const auto sample = [this](int n) {
+    for (int i = 0; i < n; ++i) {
+      clock_.Step(absl::Seconds(5));
+      if (state_.inspection.ok()) {
+        state_.inspection->taken_at += absl::Seconds(5);
+      }
+    }
+  };
+  sample(3);
+  EXPECT_EQ(LinesOf(Get().body, "queued"), 1);
+  const auto known = state_.inspection;
+  state_.inspection = absl::InternalError("broken");
+  sample(1);
+  state_.inspection = known;
+  state_.inspection->taken_at += absl::Seconds(5);
+  sample(2);
+  EXPECT_EQ(LinesOf(Get().body, "queued"), 1) << "a short gap";
+  state_.inspection = absl::InternalError("broken");
+  sample(3);
+  state_.inspection = known;
+  state_.inspection->taken_at += absl::Seconds(40);
+  sample(2);
+  for (const char* name : {"queued", "waiting", "failing"}) {
+    EXPECT_EQ(LinesOf(Get().body, name), 2);
+  }
+}
 
 TEST_F(InspectHandlerTest, HeadIsGetWithoutTheBody) {
   for (const Parameters& parameters :
