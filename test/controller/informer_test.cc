@@ -116,6 +116,17 @@ TEST_F(InformerTest, ListsAndThenWatches) {
   EXPECT_EQ(server_.watches(), 1);
 }
 
+// What the store has may be old from then on.
+TEST_F(InformerTest, TellsThatItHasBeenStopped) {
+  auto informer = Recorded();
+  informer->Stop();
+  EXPECT_EQ(informer->Healthy(),
+            absl::CancelledError("informer pods has been stopped"));
+  EXPECT_THAT(Calls(), ElementsAre("CANCELLED"));
+  informer->AddHandler(Recorder());
+  EXPECT_THAT(Calls(), ElementsAre("synced", "CANCELLED"));
+}
+
 TEST_F(InformerTest, ReadsAllPagesOfAList) {
   for (int i = 0; i < 5; ++i) server_.Put({absl::StrCat("p", i), "n"});
   server_.SetPageSize(2);

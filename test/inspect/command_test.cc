@@ -263,11 +263,17 @@ TEST_F(CommandTest, LogsInAndSelectsADatabase) {
 }
 
 TEST_F(CommandTest, ShowsAQueueOfAnotherVersionAsUnknown) {
+  Open("a");
   Call({"HSET", "{old}:workqueue", "version", "0"});
   const Outcome all = RunInspect({url_});
-  EXPECT_EQ(all.exit_code, 0);
-  EXPECT_THAT(all.out, AllOf(HasSubstr("\n  old   shared queue  Unknown: "),
+  EXPECT_EQ(all.exit_code, 1);
+  EXPECT_THAT(all.out, AllOf(HasSubstr("\n  a     shared queue "),
+                             HasSubstr("\n  old   shared queue  Unknown: "),
                              HasSubstr("they have layout 0")));
+  EXPECT_THAT(ErrorOf(1, {url_}),
+              AllOf(StartsWith(absl::StrCat("workqueue-inspect: ", url_,
+                                            ": \"old\" cannot be read: ")),
+                    HasSubstr("they have layout 0")));
   EXPECT_THAT(ErrorOf(1, {url_, "old"}), HasSubstr("they have layout 0"));
 }
 

@@ -5,6 +5,7 @@
 #define WORKQUEUE_TEST_INSPECT_FAKE_INSPECTABLE_H_
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +24,7 @@ namespace workqueue {
 // the `FakeInspectable`.
 struct FakeState {
   absl::StatusOr<Inspection> inspection = Inspection();
+  std::optional<Inspection> here;
   absl::Status act_result;
 
   std::vector<size_t> max_items;     // of each call of `Inspect()`
@@ -41,6 +43,10 @@ class FakeInspectable final : public Inspectable {
   absl::StatusOr<Inspection> Inspect(size_t max_items) override {
     state_->max_items.push_back(max_items);
     return state_->inspection;
+  }
+
+  std::optional<Inspection> InspectHere(size_t /*max_items*/) override {
+    return state_->here;
   }
 
   absl::StatusOr<Inspection> InspectKey(absl::string_view key) override {

@@ -8,11 +8,16 @@
 
 #include <map>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/base/config.h"
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
@@ -20,6 +25,7 @@
 #include "nlohmann/json.hpp"
 #include "test/inspect/fake_inspectable.h"
 #include "workqueue/clock/fake_clock.h"
+#include "workqueue/inspect/inspection.h"
 #include "workqueue/inspect/inspection_registry.h"
 
 namespace workqueue::inspect_handler_test {
@@ -32,6 +38,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StartsWith;
+using ::testing::UnorderedElementsAre;
 
 using Parameters = std::map<std::string, std::string>;
 
@@ -222,6 +229,26 @@ TEST_F(InspectHandlerTest, JsonLeavesOutWhatIsUnknown) {
   EXPECT_FALSE(object.contains("num_workers"));
   EXPECT_FALSE(object["failing"][0].contains("next_try_at"));
   EXPECT_TRUE(object["queued"][0]["seconds"].is_null());
+  EXPECT_TRUE(object["samples"][0].contains("failing"));
+  clock_.Step(absl::Seconds(5));
+  EXPECT_FALSE(GetJson({{"name", "orders"}})["samples"][1].contains("failing"));
+}
+
+// The other numbers and lists are not those of the queue.
+TEST_F(InspectHandlerTest, JsonOfAnOutageHasOnlyWhatIsKnownHere) {
+  Inspection here = StuckInspection();
+  here.num_processing_here = 1;
+  state_.here = std::move(here);
+  state_.inspection = absl::InternalError("broken");
+  const json object = GetJson({{"name", "orders"}});
+  EXPECT_EQ(object["error"], "INTERNAL: broken");
+  std::vector<std::string> names;
+  for (const auto& it : object["here"].items()) names.push_back(it.key());
+  EXPECT_THAT(names, UnorderedElementsAre("taken_at", "shutting_down", "health",
+                                          "num_workers", "num_processing_here",
+                                          "lost_here", "processing", "findings",
+                                          "options"));
+  EXPECT_EQ(object["here"]["processing"][0]["key"], "shop/hangs");
 }
 
 TEST_F(InspectHandlerTest, ShowsParkedItemsOfAControllerThatGivesUp) {
@@ -323,6 +350,85 @@ TEST_F(InspectHandlerTest, BadRequestsGetOneClearError) {
   EXPECT_EQ(HeaderOf(response, "Allow"), "GET, HEAD, POST");
 }
 
+TEST_F(InspectHandlerTest, AFormatThatIsNoneIsRefused) {
+  Authorize();
+  const InspectResponse get =
+      handler_->Handle({"GET", {{"format", "x\n"}}, {{"accept", "*/*"}}});
+  EXPECT_EQ(get.status, 400);
+  EXPECT_EQ(get.body, "format is \"x\\n\"; it must be html, text or json\n");
+  EXPECT_THAT(Get({{"format", ""}}).body,
+              HasSubstr("<p><span class=\"bad\">format is &quot;&quot;; "));
+  EXPECT_EQ(Post({{"name", "orders"},
+                  {"key", "a"},
+                  {"action", "requeue"},
+                  {"format", "yaml"}},
+                 {{"user", "admin"}, {"workqueue-inspect", "1"}})
+                .status,
+            400);
+  EXPECT_THAT(state_.actions, IsEmpty());
+}
+
+TEST_F(InspectHandlerTest, AKeyNeedsTheNameOfItsObject) {
+  Authorize();
+  EXPECT_EQ(GetJson({{"key", "shop/hangs"}}, 400)["error"],
+            "INVALID_ARGUMENT: name is missing, and key is \"shop/hangs\"");
+  EXPECT_EQ(Post({{"key", "a"}, {"action", "requeue"}},
+                 {{"user", "admin"}, {"workqueue-inspect", "1"}})
+                .status,
+            400);
+}
+
+#ifdef ABSL_HAVE_EXCEPTIONS
+TEST_F(InspectHandlerTest, AnExceptionOfTheAuthorizerIsAnError) {
+  InspectHandlerOptions options;
+  options.authorizer = [](const InspectRequest&) -> absl::Status {
+    throw std::runtime_error("no tokens");
+  };
+  handler_ = std::make_unique<InspectHandler>(registry_.get(), options);
+  const InspectResponse response =
+      Post({{"name", "orders"}, {"key", "a"}, {"action", "cancel"}},
+           {{"workqueue-inspect", "1"}, {"accept", "*/*"}});
+  EXPECT_EQ(response.status, 500);
+  EXPECT_EQ(response.body, "no tokens\n");
+  EXPECT_THAT(state_.actions, IsEmpty());
+}
+#endif
+
+// Returns how many lines of the class `name` the plot of `body` has.
+int LinesOf(absl::string_view body, absl::string_view name) {
+  const std::vector<absl::string_view> parts = absl::StrSplit(
+      body, absl::StrCat("<polyline class=\"", name, "\" points=\""));
+  return static_cast<int>(parts.size()) - 1;
+}
+
+TEST_F(InspectHandlerTest, ThePlotLeavesAGapWhereNothingIsKnown) {
+  const auto sample = [this](int n) {
+    for (int i = 0; i < n; ++i) {
+      clock_.Step(absl::Seconds(5));
+      if (state_.inspection.ok()) {
+        state_.inspection->taken_at += absl::Seconds(5);
+      }
+    }
+  };
+  sample(3);
+  EXPECT_EQ(LinesOf(Get().body, "queued"), 1);
+  const auto known = state_.inspection;
+  state_.inspection = absl::InternalError("broken");
+  sample(1);
+  state_.inspection = known;
+  state_.inspection->taken_at += absl::Seconds(5);
+  sample(2);
+  EXPECT_EQ(LinesOf(Get().body, "queued"), 1) << "a short gap";
+  state_.inspection = absl::InternalError("broken");
+  sample(3);
+  state_.inspection = known;
+  state_.inspection->taken_at += absl::Seconds(40);
+  sample(2);
+  for (const char* name : {"queued", "waiting", "failing"}) {
+    EXPECT_EQ(LinesOf(Get().body, name), 2);
+  }
+}
+
 TEST_F(InspectHandlerTest, HeadIsGetWithoutTheBody) {
   for (const Parameters& parameters :
        {Parameters{{"format", "json"}}, Parameters{{"name", "orders"}},
@@ -339,7 +445,7 @@ TEST_F(InspectHandlerTest, HeadIsGetWithoutTheBody) {
 
 TEST_F(InspectHandlerTest, ThePageHasTheHostsThatItIsServedAs) {
   InspectHandlerOptions options;
-  options.hosts = {"queues.example.com", "Short:8080"};
+  options.hosts = {"https://queues.example.com/", "Short:8080"};
   InspectHandler handler(registry_.get(), options);
   for (const char* host :
        {"localhost", "localhost:9090", "LocalHost.", "127.0.0.1:9090",

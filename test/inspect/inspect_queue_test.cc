@@ -26,15 +26,21 @@
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/failure_ledger.h"
+#include "workqueue/failures.h"
 #include "workqueue/inspect/history_tracer.h"
 #include "workqueue/inspect/inspect_controller.h"
 #include "workqueue/inspect/inspect_scheduler.h"
 #include "workqueue/inspect/inspectable.h"
 #include "workqueue/inspect/inspection.h"
 #include "workqueue/inspect/item_history.h"
+#include "workqueue/interfaces.h"
+#include "workqueue/lease.h"
 #include "workqueue/priority_queue.h"
 #include "workqueue/queue.h"
 #include "workqueue/rate_limiting_queue.h"
+#include "workqueue/shared/shared_queue.h"
+#include "workqueue/shared/shared_queue_options.h"
+#include "workqueue/shared/testing/memory_engine.h"
 #include "workqueue/timer/scheduler.h"
 #include "workqueue/tracing/tracing_queue.h"
 
@@ -212,6 +218,93 @@ TEST_F(InspectQueueTest, ACodecReadsItemsOfOtherTypes) {
   EXPECT_EQ(inspectable->Inspect(1)->options[0].second, "none");
 }
 
+// Shared queues, as the programs have them: behind other interfaces and layers.
+class InspectSharedQueueTest : public InspectTest {
+ protected:
+  std::unique_ptr<SharedQueue<std::string>> NewQueue() {
+    SharedQueueOptions<std::string> options;
+    options.name = "pods";
+    options.engine = &engine_;
+    return *SharedQueue<std::string>::Create(With(std::move(options)));
+  }
+
+  static std::unique_ptr<TracingQueue<std::string>> Traced(
+      std::unique_ptr<RateLimitingInterface<std::string>> queue) {
+    TracingQueueOptions<std::string> options;
+    options.queue = std::move(queue);
+    return *TracingQueue<std::string>::Create(std::move(options));
+  }
+
+  // Adds "a", whose processing fails. An addition does not put it back.
+  static void Park(RateLimitingInterface<std::string>* queue) {
+    FailureLedgerOptions limits;
+    limits.max_failures = 1;
+    limits.unpark_on_add = false;
+    ASSERT_TRUE(queue->Add("a"));
+    Lease<std::string> lease = *queue->TryAcquire();
+    const auto failed = queue->AsSharedFailures()->Fail(
+        &lease, absl::InternalError("broken"), limits, std::nullopt);
+    ASSERT_TRUE(failed.ok() && failed->parked);
+  }
+
+  void BreakEngine() {
+    MemoryEngine::Faults away;
+    away.away = true;
+    engine_.SetFaults(away);
+  }
+
+  MemoryEngine engine_{&clock_};
+};
+
+TEST_F(InspectSharedQueueTest, PutsAParkedItemBackBehindOtherInterfaces) {
+  const auto queue = Traced(NewQueue());
+  RateLimitingInterface<std::string>* const interface = queue.get();
+  for (const auto& inspectable :
+       {InspectQueue(queue.get()), InspectQueue(interface)}) {
+    Park(interface);
+    EXPECT_EQ(inspectable->Kind(), "shared queue");
+    EXPECT_EQ(
+        inspectable->Act(InspectAction::kForget, "a"),
+        absl::FailedPreconditionError(
+            "the item is parked; requeue it, and its failures start anew"));
+    EXPECT_EQ(inspectable->Act(InspectAction::kRequeue, "a"), absl::OkStatus());
+    EXPECT_EQ(inspectable->Inspect(0)->num_parked, 0u);
+    EXPECT_TRUE(queue->TryAcquire().ok()) << "it is queued";
+  }
+}
+
+TEST_F(InspectSharedQueueTest, ReturnsTheErrorsOfTheEngine) {
+  const auto queue = Traced(NewQueue());
+  const auto inspectable = InspectQueue(queue.get());
+  EXPECT_EQ(inspectable->Inspect(1)->health, absl::OkStatus());
+  BreakEngine();
+  for (const InspectAction action :
+       {InspectAction::kRequeue, InspectAction::kForget}) {
+    EXPECT_EQ(inspectable->Act(action, "a").code(),
+              absl::StatusCode::kUnavailable);
+  }
+  EXPECT_FALSE(queue->Healthy().ok());
+  EXPECT_EQ(inspectable->InspectHere(1)->health, queue->Healthy());
+}
+
+TEST_F(InspectSharedQueueTest, ReturnsTheErrorsOfAController) {
+  ControllerOptions<std::string> options;
+  options.name = "orders";
+  options.queue = NewQueue();
+  options.reconcile = [](const std::string&) { return absl::OkStatus(); };
+  const auto controller = *Controller<std::string>::Create(std::move(options));
+  const auto inspectable = InspectController(controller.get());
+  EXPECT_EQ(inspectable->Act(InspectAction::kForget, "a"), absl::OkStatus());
+  BreakEngine();
+  for (const InspectAction action :
+       {InspectAction::kRequeue, InspectAction::kForget}) {
+    EXPECT_EQ(inspectable->Act(action, "a").code(),
+              absl::StatusCode::kUnavailable);
+  }
+  EXPECT_EQ(controller->ForgetFailures("a").code(),
+            absl::StatusCode::kUnavailable);
+}
+
 class InspectControllerTest : public InspectTest {
  protected:
   // Makes a controller whose items "hang" hangs and "fail" fails.
@@ -353,7 +446,9 @@ TEST_F(InspectControllerTest, ShowsParkedItemsAndPutsThemBack) {
   EXPECT_THAT(inspectable->InspectKey("good")->parked, IsEmpty());
 
   clock_.Step(absl::Seconds(1));
-  EXPECT_EQ(inspectable->Act(InspectAction::kForget, "fail"), absl::OkStatus());
+  EXPECT_EQ(inspectable->Act(InspectAction::kForget, "fail"),
+            absl::FailedPreconditionError(
+                "the item is parked; requeue it, and its failures start anew"));
   EXPECT_EQ(controller->failures().Numbers()->parked, 1u);
   EXPECT_EQ(inspectable->Act(InspectAction::kRequeue, "fail"),
             absl::OkStatus());

@@ -6,10 +6,12 @@
 #include <future>  // NOLINT(build/c++11)
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/base/config.h"
 #include "absl/base/log_severity.h"
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -322,6 +324,23 @@ TEST_F(SharedQueueSettingsTest, SettingsThatLoseItemsAreTold) {
   EXPECT_EQ(Queue::Create(options).status().code(),
             absl::StatusCode::kFailedPrecondition);
 }
+
+#ifdef ABSL_HAVE_EXCEPTIONS
+TEST_F(SharedQueueSettingsTest, ALogSinkThatThrowsBreaksNothing) {
+  class Sink final : public LogSink {
+   public:
+    void Log(absl::LogSeverity, absl::string_view) override {
+      throw std::runtime_error("the disk is full");
+    }
+  };
+  Sink sink;
+  Options options = MakeOptions();
+  options.log_sink = &sink;
+  const auto queue = Queue::Create(options);
+  ASSERT_TRUE(queue.ok()) << queue.status();
+  EXPECT_TRUE((*queue)->AddItems({}, {"x"}).ok());
+}
+#endif
 
 TEST_F(SharedQueueOutageTest, SettingsThatBecomeWrongAreTold) {
   FakeClock clock;

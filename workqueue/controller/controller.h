@@ -275,7 +275,10 @@ class Controller final : private internal::ControllerCore {
   // Makes `failures()` and the rate limiter of the queue forget the failures of
   // `item`, so that the delay after its next failure is short. Does not change
   // when an item that waits is tried again. An item that is parked stays
-  // parked. Logs an exception of the queue.
+  // parked. Returns the error of the queue.
+  absl::Status ForgetFailures(const T& item);
+
+  // `ForgetFailures()`. Logs the error, and an exception of the queue.
   void Forget(const T& item);
 
   // Return options of the controller: its name, the maximum number of items
@@ -372,7 +375,7 @@ class Controller final : private internal::ControllerCore {
                  ? controller.shared_failures_->FailuresBefore(lease)
                  : controller.queue_->NumRequeues(*lease);
     }
-    absl::Status Forget() override { return controller.ForgetItem(*lease); }
+    absl::Status Forget() override { return controller.ForgetFailures(*lease); }
     bool ShouldProcess() override {
       return controller.shared() ||
              controller.own_failures_->ledger->ShouldProcess(*lease);
@@ -443,9 +446,6 @@ class Controller final : private internal::ControllerCore {
 
   // Adds what the ledger knows to a snapshot of the queue.
   void AddFailures(const SnapshotOptions<T>& options, Snapshot<T>* snapshot);
-
-  // `Forget()`, with the error of the queue.
-  absl::Status ForgetItem(const T& item);
 
   const ReconcileFunction<T> reconcile_;
   const AsyncReconcileFunction<T> reconcile_async_;
@@ -731,7 +731,7 @@ void Controller<T, Hash, Eq>::AddFailures(const SnapshotOptions<T>& options,
 }
 
 template <typename T, typename Hash, typename Eq>
-absl::Status Controller<T, Hash, Eq>::ForgetItem(const T& item) {
+absl::Status Controller<T, Hash, Eq>::ForgetFailures(const T& item) {
   if (own_failures_ != nullptr) own_failures_->ledger->Forget(item);
   return queue_->ForgetFailures(item);
 }
@@ -741,7 +741,7 @@ void Controller<T, Hash, Eq>::Forget(const T& item) {
   Try(
       "forgetting the failures of",
       [&item] { return internal::DescribeItem(item); },
-      [&] { return ForgetItem(item); });
+      [&] { return ForgetFailures(item); });
 }
 
 // Instantiated in controller.cc.

@@ -117,9 +117,10 @@ struct InformerHandler {
   std::function<void()> on_synced;
 
   // Called with OK when a watch has begun, and with the error when a list or a
-  // watch has ended with one. While another function of this handler must be
-  // called again, called with its exception in the place of OK; also after
-  // `on_synced`, which a handler may take for OK.
+  // watch has ended with one. Called with `absl::CancelledError` when the
+  // informer stops, if it has been started. While another function of this
+  // handler must be called again, called with its exception in the place of OK;
+  // also after `on_synced`, which a handler may take for OK.
   std::function<void(const absl::Status& status)> on_health;
 };
 
@@ -204,7 +205,7 @@ class Informer final : private internal::Reflector {
 
   // Returns OK if the informer watches its server, and otherwise the error of
   // the last list or watch, or `absl::UnavailableError` if there has been none
-  // yet. Does not block.
+  // yet. Returns `absl::CancelledError` after `Stop()`. Does not block.
   absl::Status Healthy() const { return Reflector::Healthy(); }
 
   const std::string& name() const { return Reflector::name(); }

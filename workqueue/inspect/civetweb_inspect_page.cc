@@ -11,6 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "civetweb.h"
+#include "workqueue/base/exceptions.h"
 #include "workqueue/inspect/inspect_handler.h"
 
 namespace workqueue {
@@ -74,8 +75,8 @@ void Send(struct mg_connection* connection, const InspectResponse& response,
   mg_write(connection, response.body.data(), response.body.size());
 }
 
-// Called by CivetWeb. Returns the status of the response.
-int OnRequest(struct mg_connection* connection, void* handler) {
+// Answers a request. Returns the status of the response.
+int Respond(struct mg_connection* connection, InspectHandler* handler) {
   const struct mg_request_info* const info = mg_get_request_info(connection);
   InspectRequest request;
   request.method = info->request_method;
@@ -94,10 +95,21 @@ int OnRequest(struct mg_connection* connection, void* handler) {
     AddParameters(body, &request.parameters);
   }
   if (response.status == 200) {
-    response = static_cast<InspectHandler*>(handler)->Handle(request);
+    response = handler->Handle(request);
   }
   Send(connection, response, request.method == "HEAD");
   return response.status;
+}
+
+// Called by CivetWeb, which is C: no exception may leave this function.
+int OnRequest(struct mg_connection* connection, void* handler) {
+  int status = 500;
+  if (!internal::TryCall([&] {
+        status = Respond(connection, static_cast<InspectHandler*>(handler));
+      })) {
+    mg_send_http_error(connection, status, "%s", "out of memory");
+  }
+  return status;
 }
 
 }  // namespace

@@ -68,16 +68,10 @@ class ControllerInspectable final
                                options.end());
   }
 
-  // Also puts a parked item back.
-  absl::Status Requeue(const T& item) override {
-    const absl::StatusOr<bool> unparked = controller_->failures().Unpark(item);
-    if (!unparked.ok() || *unparked) return unparked.status();
-    return Base::Requeue(item);
-  }
+  Failures<T>* GetFailures() override { return &controller_->failures(); }
 
-  absl::Status Forget(const T& item) override {
-    controller_->Forget(item);
-    return absl::OkStatus();
+  absl::Status ForgetFailures(const T& item) override {
+    return controller_->ForgetFailures(item);
   }
 
  private:

@@ -23,6 +23,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "workqueue/base/exceptions.h"
 #include "workqueue/base/printable.h"
 #include "workqueue/inspect/inspectable.h"
 #include "workqueue/inspect/inspection_json.h"
@@ -60,6 +61,13 @@ bool IsNumber(absl::string_view text) {
   });
 }
 
+// Returns the host and the port of `url`, which may have no scheme.
+absl::string_view HostOf(absl::string_view url) {
+  const size_t scheme = url.find("://");
+  if (scheme != url.npos) url.remove_prefix(scheme + 3);
+  return url.substr(0, url.find('/'));
+}
+
 // Returns the name of the host in `host`, which may end with a port, in small
 // letters. Returns an empty text if `host` is none.
 std::string NameOf(absl::string_view host) {
@@ -90,7 +98,7 @@ bool IsIpAddress(absl::string_view name) {
 bool IsOneOf(const std::vector<std::string>& hosts, absl::string_view name) {
   return !name.empty() && std::any_of(hosts.begin(), hosts.end(),
                                       [name](absl::string_view host) {
-                                        return NameOf(host) == name;
+                                        return NameOf(HostOf(host)) == name;
                                       });
 }
 
@@ -113,9 +121,7 @@ absl::Status CheckHost(const std::map<std::string, std::string>& headers,
 
   const auto origin = headers.find("origin");
   if (origin != headers.end()) {
-    absl::string_view site = origin->second;
-    site.remove_prefix(std::min(site.find("://"), site.size()));
-    absl::ConsumePrefix(&site, "://");
+    const absl::string_view site = HostOf(origin->second);
     const bool same =
         host != headers.end() && absl::EqualsIgnoreCase(site, host->second);
     if (!same && !IsOneOf(hosts, NameOf(site))) {
@@ -137,13 +143,22 @@ const std::string& Parameter(const InspectRequest& request, const char* name) {
 
 enum class Format { kHtml, kText, kJson };
 
-Format FormatOf(const InspectRequest& request) {
-  if (request.parameters.count("format") != 0) {
-    const std::string& format = Parameter(request, "format");
-    return format == "json"   ? Format::kJson
-           : format == "text" ? Format::kText
-                              : Format::kHtml;
+absl::Status CheckFormat(const InspectRequest& request) {
+  const std::string& format = Parameter(request, "format");
+  if (request.parameters.count("format") == 0 || format == "html" ||
+      format == "text" || format == "json") {
+    return absl::OkStatus();
   }
+  return absl::InvalidArgumentError(
+      absl::StrCat("format is \"", internal::Printable(format),
+                   "\"; it must be html, text or json"));
+}
+
+Format FormatOf(const InspectRequest& request) {
+  const std::string& format = Parameter(request, "format");
+  if (format == "html") return Format::kHtml;
+  if (format == "text") return Format::kText;
+  if (format == "json") return Format::kJson;
   // A browser says that it accepts HTML, unlike programs of a terminal. Servers
   // may leave out the headers.
   const auto accept = request.headers.find("accept");
@@ -239,28 +254,30 @@ InspectHandler::InspectHandler(InspectionRegistry* registry,
     : registry_(registry), options_(std::move(options)), token_(NewSecret()) {}
 
 InspectResponse InspectHandler::Handle(const InspectRequest& request) {
-  const bool is_head = request.method == "HEAD";
   InspectResponse response;
-  const absl::Status host = CheckHost(request.headers, options_.hosts);
-  if (!host.ok()) {
-    response = Error(request, host);
-  } else if (request.method == "GET" || is_head) {
-    response = Get(request);
-  } else if (request.method == "POST") {
-    response = Post(request);
-  } else {
-    response =
-        Error(request, absl::InvalidArgumentError(absl::StrCat(
-                           "method is ", internal::Printable(request.method),
-                           "; it must be GET, HEAD or POST")));
-    response.status = 405;
-    response.headers.emplace_back("Allow", "GET, HEAD, POST");
-  }
-  if (is_head) {
+  const absl::Status status =
+      internal::CatchAsStatus([&] { response = Answer(request); });
+  if (!status.ok()) response = Error(request, status);
+  if (request.method == "HEAD") {
     response.headers.emplace_back("Content-Length",
                                   absl::StrCat(response.body.size()));
     response.body.clear();
   }
+  return response;
+}
+
+InspectResponse InspectHandler::Answer(const InspectRequest& request) {
+  absl::Status status = CheckHost(request.headers, options_.hosts);
+  status.Update(CheckFormat(request));
+  if (!status.ok()) return Error(request, status);
+  if (request.method == "GET" || request.method == "HEAD") return Get(request);
+  if (request.method == "POST") return Post(request);
+  InspectResponse response =
+      Error(request, absl::InvalidArgumentError(absl::StrCat(
+                         "method is ", internal::Printable(request.method),
+                         "; it must be GET, HEAD or POST")));
+  response.status = 405;
+  response.headers.emplace_back("Allow", "GET, HEAD, POST");
   return response;
 }
 
@@ -271,7 +288,12 @@ InspectResponse InspectHandler::Get(const InspectRequest& request) {
   const internal::PageOptions page =
       NewPage(format, options_.authorizer != nullptr ? token_ : "");
 
-  if (name.empty()) {
+  if (request.parameters.count("name") == 0) {
+    if (request.parameters.count("key") != 0) {
+      return Error(request, absl::InvalidArgumentError(
+                                absl::StrCat("name is missing, and key is \"",
+                                             internal::Printable(key), "\"")));
+    }
     const auto objects = registry_->InspectAll(internal::kMaxItemsOfOverview);
     return format == Format::kJson
                ? JsonResponse(200, InspectionJson(objects))
@@ -321,8 +343,10 @@ InspectResponse InspectHandler::Post(const InspectRequest& request) {
                               "action is \"", internal::Printable(action_text),
                               "\"; it must be requeue, forget or cancel")));
   }
-  if (request.parameters.count("key") == 0) {
-    return Error(request, absl::InvalidArgumentError("key is missing"));
+  for (const char* parameter : {"name", "key"}) {
+    if (request.parameters.count(parameter) != 0) continue;
+    return Error(request, absl::InvalidArgumentError(
+                              absl::StrCat(parameter, " is missing")));
   }
   const absl::Status done = registry_->Act(name, *action, key);
   if (!done.ok()) return Error(request, done);

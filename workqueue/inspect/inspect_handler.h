@@ -44,13 +44,14 @@ struct InspectResponse {
 // Options for an `InspectHandler`. Every field has a usable default.
 struct InspectHandlerOptions {
   // Decides whether the sender of a request may change an item. Returns OK or
-  // the reason for the refusal, which the response contains. Called from any
-  // thread. Null, the default, refuses all changes.
+  // the reason for the refusal, which the response contains. If it throws, the
+  // response has the exception, and status 500. Called from any thread. Null,
+  // the default, refuses all changes.
   std::function<absl::Status(const InspectRequest&)> authorizer;
 
   // The names of hosts that the page is served as, for example
   // "queues.example.com". A page is always served as "localhost", and as an IP
-  // address. Capital letters and ports don't matter.
+  // address. Capital letters and ports don't matter. Of a URL, the host counts.
   std::vector<std::string> hosts = {};
 };
 
@@ -77,6 +78,7 @@ struct InspectHandlerOptions {
 //   * `format=text` with any of these: the same as text, in aligned columns.
 //     Control characters and bytes that are not UTF-8 are escaped.
 //
+// Another `format`, and a `key` without a `name`, are refused with status 400.
 // Without `format`, a request whose header `accept` does not name "text/html"
 // gets text: curl accepts anything, and browsers name HTML. A request without
 // this header gets HTML.
@@ -115,9 +117,12 @@ class InspectHandler {
   InspectHandler& operator=(const InspectHandler&) = delete;
 
   // Returns the response to `request`. Blocks as the registry's functions do.
+  // Throws only if there is no memory for the response to an exception.
   InspectResponse Handle(const InspectRequest& request);
 
  private:
+  // `Handle()`, but the response to a HEAD has the body.
+  InspectResponse Answer(const InspectRequest& request);
   InspectResponse Get(const InspectRequest& request);
   InspectResponse Post(const InspectRequest& request);
 

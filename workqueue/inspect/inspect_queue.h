@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "workqueue/failures.h"
 #include "workqueue/inspect/inspectable.h"
 #include "workqueue/inspect/inspection.h"
 #include "workqueue/inspect/internal/findings.h"
@@ -26,9 +27,6 @@
 #include "workqueue/snapshot.h"
 
 namespace workqueue {
-
-template <typename T>
-class SharedQueue;
 
 // InspectOptions
 //
@@ -53,8 +51,8 @@ namespace internal {
 // QueueInspectable
 //
 // Inspects a queue that implements `QueueInterface`, one of the interfaces in
-// workqueue/interfaces.h, or a `SharedQueue`. Returns the errors of the server
-// of a shared queue: what is unknown is not empty.
+// workqueue/interfaces.h. Returns the errors of the server of a shared queue,
+// behind whatever interface: what is unknown is not empty.
 template <typename T, typename QueueInterface>
 class QueueInspectable : public Inspectable {
  public:
@@ -63,9 +61,7 @@ class QueueInspectable : public Inspectable {
       : queue_(queue), options_(std::move(options)), keys_(options_.codec) {}
 
   std::string Kind() const override {
-    if constexpr (kIsShared) {
-      return "shared queue";
-    } else if constexpr (kIsRateLimiting) {
+    if constexpr (kIsRateLimiting) {
       if (queue_->AsSharedFailures() != nullptr) return "shared queue";
       return queue_->AsPriorityQueue() != nullptr ? "priority queue"
                                                   : "rate limiting queue";
@@ -155,9 +151,29 @@ class QueueInspectable : public Inspectable {
   // Adds what only a subclass knows.
   virtual void AddMore(Inspection* /*inspection*/) {}
 
-  virtual absl::Status Requeue(const T& item) {
-    if constexpr (kIsShared) {
-      const absl::StatusOr<bool> unparked = queue_->Unpark(item);
+  // Returns what knows the parked items; null if nothing does.
+  virtual Failures<T>* GetFailures() {
+    if constexpr (kIsRateLimiting) {
+      return queue_->AsSharedFailures();
+    } else {
+      return nullptr;
+    }
+  }
+
+  virtual absl::Status ForgetFailures(const T& item) {
+    if constexpr (kIsRateLimiting) {
+      return queue_->ForgetFailures(item);
+    } else {
+      return absl::UnimplementedError("this queue does not count failures");
+    }
+  }
+
+ private:
+  // Also puts a parked item back: an addition need not.
+  absl::Status Requeue(const T& item) {
+    Failures<T>* const failures = GetFailures();
+    if (failures != nullptr) {
+      const absl::StatusOr<bool> unparked = failures->Unpark(item);
       if (!unparked.ok() || *unparked) return unparked.status();
     }
     AddOptions options;
@@ -166,19 +182,19 @@ class QueueInspectable : public Inspectable {
                             absl::MakeConstSpan(std::addressof(item), 1));
   }
 
-  virtual absl::Status Forget(const T& item) {
-    if constexpr (kIsShared) {
-      const auto failed = queue_->Find(item);
+  absl::Status Forget(const T& item) {
+    Failures<T>* const failures = GetFailures();
+    if (failures != nullptr) {
+      const absl::StatusOr<FailedItem<T>> failed = failures->Find(item);
+      if (!failed.ok() && !absl::IsNotFound(failed.status())) {
+        return failed.status();
+      }
       if (failed.ok() && failed->parked) {
         return absl::FailedPreconditionError(
             "the item is parked; requeue it, and its failures start anew");
       }
     }
-    if constexpr (kIsRateLimiting) {
-      return queue_->ForgetFailures(item);
-    } else {
-      return absl::UnimplementedError("this queue does not count failures");
-    }
+    return ForgetFailures(item);
   }
 
   // Returns whether the item waited.
@@ -190,9 +206,6 @@ class QueueInspectable : public Inspectable {
     }
   }
 
- private:
-  static constexpr bool kIsShared =
-      std::is_same_v<QueueInterface, SharedQueue<T>>;
   static constexpr bool kIsDelaying =
       std::is_base_of_v<DelayingInterface<T>, QueueInterface>;
   static constexpr bool kIsRateLimiting =
@@ -216,7 +229,7 @@ class QueueInspectable : public Inspectable {
     inspection.settings_problem = snapshot.settings_problem;
     inspection.data_lost_at = snapshot.data_lost_at;
     inspection.undecodable = snapshot.undecodable;
-    if constexpr (kIsShared) inspection.health = queue_->Healthy();
+    inspection.health = queue_->Healthy();
     inspection.num_queued = snapshot.num_queued;
     inspection.num_processing = snapshot.num_processing;
     inspection.num_waiting = snapshot.num_waiting;
@@ -316,12 +329,6 @@ template <typename T>
 std::unique_ptr<Inspectable> InspectQueue(Interface<T>* queue,
                                           InspectOptions<T> options = {}) {
   return std::make_unique<internal::QueueInspectable<T, Interface<T>>>(
-      queue, std::move(options));
-}
-template <typename T>
-std::unique_ptr<Inspectable> InspectQueue(SharedQueue<T>* queue,
-                                          InspectOptions<T> options = {}) {
-  return std::make_unique<internal::QueueInspectable<T, SharedQueue<T>>>(
       queue, std::move(options));
 }
 

@@ -61,8 +61,9 @@ class Inspectable {
     return absl::UnimplementedError("items cannot be found by their keys");
   }
 
-  // Does `action` to the item `key`. Returns the errors of `InspectKey()`, and
-  // `absl::NotFoundError` if an item to cancel does not wait.
+  // Does `action` to the item `key`. Returns the errors of `InspectKey()`,
+  // `absl::NotFoundError` if an item to cancel does not wait, and
+  // `absl::FailedPreconditionError` if an item to forget is parked.
   virtual absl::Status Act(InspectAction /*action*/,
                            absl::string_view /*key*/) {
     return absl::UnimplementedError("items cannot be changed");

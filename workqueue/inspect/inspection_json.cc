@@ -165,6 +165,18 @@ Json ContentsJson(const Inspection& inspection) {
   return json;
 }
 
+// Returns the members that are known without the engine.
+Json HereJson(const Inspection& here) {
+  const Json all = ContentsJson(here);
+  Json json = Json::object();
+  for (const char* name : {"taken_at", "shutting_down", "health", "num_workers",
+                           "num_processing_here", "lost_here", "findings",
+                           "processing", "options"}) {
+    if (all.contains(name)) json[name] = all[name];
+  }
+  return json;
+}
+
 Json ObjectJson(const NamedInspection& object) {
   Json json = {{"name", object.name}, {"kind", object.kind}};
   if (object.inspection.ok()) {
@@ -175,15 +187,16 @@ Json ObjectJson(const NamedInspection& object) {
   } else {
     json["error"] = internal::StatusText(object.inspection.status());
     json["health"] = json["error"];
-    if (object.here.has_value()) json["here"] = ContentsJson(*object.here);
+    if (object.here.has_value()) json["here"] = HereJson(*object.here);
   }
   Json& samples = json["samples"] = Json::array();
   for (const DepthSample& it : object.samples) {
-    samples.push_back({{"time", Time(it.time)},
-                       {"queued", it.queued},
-                       {"processing", it.processing},
-                       {"waiting", it.waiting},
-                       {"failing", it.failing}});
+    Json sample = {{"time", Time(it.time)},
+                   {"queued", it.queued},
+                   {"processing", it.processing},
+                   {"waiting", it.waiting}};
+    if (it.failing.has_value()) sample["failing"] = *it.failing;
+    samples.push_back(std::move(sample));
   }
   return json;
 }

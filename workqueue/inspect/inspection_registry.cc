@@ -121,7 +121,8 @@ absl::StatusOr<std::unique_ptr<InspectionRegistry>> InspectionRegistry::Create(
 }
 
 InspectionRegistry::InspectionRegistry(const InspectionRegistryOptions& options)
-    : max_samples_(options.max_samples) {}
+    : sample_period_(options.sample_period),
+      max_samples_(options.max_samples) {}
 
 InspectionRegistry::~InspectionRegistry() = default;
 
@@ -246,13 +247,16 @@ void InspectionRegistry::TakeSample(Object& object) {
   const absl::StatusOr<Inspection> inspection =
       Ask(object, [](Inspectable& it) { return it.Inspect(0); });
   if (!inspection.ok()) return;
+  const bool after_gap =
+      !object.samples.empty() &&
+      inspection->taken_at - object.samples.back().time > 2 * sample_period_;
   if (object.samples.size() == max_samples_) {
     object.samples.erase(object.samples.begin());
   }
-  object.samples.push_back({inspection->taken_at, inspection->num_queued,
-                            inspection->num_processing, inspection->num_waiting,
-                            inspection->num_failing.value_or(0),
-                            inspection->totals.value_or(InspectedTotals())});
+  object.samples.push_back(
+      {inspection->taken_at, inspection->num_queued, inspection->num_processing,
+       inspection->num_waiting, inspection->num_failing,
+       inspection->totals.value_or(InspectedTotals()), after_gap});
 }
 
 }  // namespace workqueue

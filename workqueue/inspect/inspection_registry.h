@@ -35,8 +35,11 @@ struct DepthSample {
   size_t queued = 0;
   size_t processing = 0;
   size_t waiting = 0;
-  size_t failing = 0;      // zero if unknown
-  InspectedTotals totals;  // zero if unknown
+  std::optional<size_t> failing;  // nothing if unknown
+  InspectedTotals totals;         // zero if unknown
+
+  // Whether samples before this one are missing: nothing was known.
+  bool after_gap = false;
 };
 
 // InspectedRates
@@ -183,6 +186,7 @@ class InspectionRegistry {
   void TakeSamples();
   void TakeSample(Object& object);
 
+  const absl::Duration sample_period_;
   const size_t max_samples_;
   mutable sync::Mutex mu_;
   std::map<std::string, std::shared_ptr<Object>, std::less<>> objects_

@@ -20,12 +20,14 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/base/config.h"
 #include "absl/functional/function_ref.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -274,20 +276,46 @@ std::string ToTrace(const Choices& choices) {
   return result.empty() ? "0" : result;
 }
 
-std::vector<int> FromTrace(absl::string_view trace) {
+// Returns nothing if `trace` is none.
+std::optional<std::vector<int>> FromTrace(absl::string_view trace) {
   std::vector<int> result;
+  if (trace.empty() || trace == "0") return result;
   for (absl::string_view part : absl::StrSplit(trace, '.')) {
     const std::pair<absl::string_view, absl::string_view> pair =
         absl::StrSplit(part, absl::MaxSplits('-', 1));
-    int zeros = 0, chosen = 0;
+    uint32_t zeros = 0, chosen = 0;
     if (!absl::SimpleAtoi(pair.first, &zeros) ||
-        !absl::SimpleAtoi(pair.second, &chosen)) {
-      break;
+        !absl::SimpleAtoi(pair.second, &chosen) ||
+        zeros > Record::kMaxChoices || chosen > 255) {
+      return std::nullopt;
     }
     result.insert(result.end(), zeros, 0);
-    result.push_back(chosen);
+    result.push_back(static_cast<int>(chosen));
   }
   return result;
+}
+
+// Returns what is wrong with `options`; an empty text if nothing is.
+std::string WhatIsWrong(const Options& options) {
+  if (options.schedules == 0) return "schedules is 0; it must be at least 1";
+  if (options.duration <= absl::ZeroDuration()) {
+    return absl::StrCat("duration is ", absl::FormatDuration(options.duration),
+                        "; it must be positive");
+  }
+  if (options.strategy == Strategy::kPct && options.depth < 1) {
+    return absl::StrCat("depth is ", options.depth, "; it must be at least 1");
+  }
+  if (options.strategy == Strategy::kExhaustive && options.preemptions < 0) {
+    return absl::StrCat("preemptions is ", options.preemptions,
+                        "; it must not be negative");
+  }
+  return "";
+}
+
+// Returns the value of a variable of the environment; empty if there is none.
+std::string FromEnvironment(const char* name) {
+  const char* const value = getenv(name);
+  return value == nullptr ? "" : value;
 }
 
 std::vector<int> ChosenOf(const Choices& choices) {
@@ -349,20 +377,36 @@ class Explorer {
   Result Run() {
     const absl::Time start = absl::Now();
     Result result;
+    std::string wrong = WhatIsWrong(options_);
+    const char* trace_name = "trace";
     std::string trace = options_.trace;
-    uint64_t schedules = options_.schedules;
-    if (const char* value = getenv("WORKQUEUE_SIMULATION_TRACE");
-        value != nullptr && trace.empty()) {
-      trace = value;
+    if (trace.empty()) {
+      trace_name = "WORKQUEUE_SIMULATION_TRACE";
+      trace = FromEnvironment(trace_name);
     }
-    if (const char* value = getenv("WORKQUEUE_SIMULATION_SEED");
-        value != nullptr && absl::SimpleAtoi(value, &options_.seed)) {
+    const std::optional<std::vector<int>> given = FromTrace(trace);
+    if (!given.has_value()) {
+      wrong = absl::StrCat(trace_name, " is \"", absl::CEscape(trace),
+                           "\"; it must be a trace of a report");
+    }
+    uint64_t schedules = options_.schedules;
+    const std::string seed = FromEnvironment("WORKQUEUE_SIMULATION_SEED");
+    if (!seed.empty()) {
       schedules = 1;
+      if (!absl::SimpleAtoi(seed, &options_.seed)) {
+        wrong = absl::StrCat("WORKQUEUE_SIMULATION_SEED is \"",
+                             absl::CEscape(seed), "\"; it must be a number");
+      }
+    }
+    if (!wrong.empty()) {
+      result.failed = true;
+      result.report = std::move(wrong);
+      return result;
     }
     std::string output;
     bool good;
     if (!trace.empty()) {
-      good = RunGiven(FromTrace(trace), /*verbose=*/true, &output);
+      good = RunGiven(*given, /*verbose=*/true, &output);
     } else {
       const absl::Time deadline = start + options_.duration;
       good = RunChild(
@@ -435,7 +479,8 @@ class Explorer {
 
   void RunSeeds(Scheduler* scheduler, uint64_t schedules, absl::Time deadline) {
     std::vector<int> chosen;
-    for (uint64_t i = 0; i < schedules && absl::Now() < deadline; ++i) {
+    for (uint64_t i = 0; i < schedules; ++i) {
+      if (i > 0 && absl::Now() >= deadline) break;
       record_->seed = options_.seed + i;
       if (options_.strategy != Strategy::kExhaustive) {
         RunOne(scheduler, NewStrategy(options_, options_.seed + i).get(),

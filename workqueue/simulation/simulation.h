@@ -63,11 +63,12 @@ struct Options {
   Strategy strategy = Strategy::kMixed;
   // The first seed. Each schedule has the next one.
   uint64_t seed = 1;
-  // Ends when so many schedules have been run, or after so long.
+  // Ends when so many schedules have been run, or after so long. At least 1,
+  // and positive. One schedule is always run.
   uint64_t schedules = 1000;
   absl::Duration duration = absl::InfiniteDuration();
-  int depth = 3;        // of `kPct`
-  int preemptions = 2;  // of `kExhaustive`
+  int depth = 3;        // of `kPct`; at least 1
+  int preemptions = 2;  // of `kExhaustive`; not negative
   // A schedule with more steps is a failure: perhaps its threads spin.
   uint64_t max_steps = 100000;
   // Whether condition variables wake threads for no reason, and a
@@ -123,6 +124,9 @@ struct Result {
 // true after it; for GoogleTest that is `testing::Test::HasFailure`. The first
 // failure ends the search. Then `Explore()` looks for a simpler schedule that
 // fails, and returns the report of that one.
+//
+// If an option or a variable of the environment is wrong, nothing is run. Then
+// `Result::failed` is true, and the report names the option and its value.
 //
 // The scenario must be a function of the schedule alone: it may use `Choose()`,
 // and no other source of chance.

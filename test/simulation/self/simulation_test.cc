@@ -19,6 +19,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
@@ -365,6 +366,64 @@ TEST(SimulationTest, ATraceFailsAgain) {
 
 // Between two steps of one thread, the other one makes both of its steps: that
 // is one preemption, and the simplest schedule.
+// What has not been run has not passed.
+TEST(SimulationTest, RefusesWrongOptions) {
+  const auto report_of = [](const Options& options) {
+    const Result result = Explore(options, [] {});
+    EXPECT_TRUE(result.failed);
+    EXPECT_FALSE(result.complete);
+    EXPECT_EQ(result.schedules, 0u);
+    return result.report;
+  };
+  Options options;
+  options.schedules = 0;
+  EXPECT_EQ(report_of(options), "schedules is 0; it must be at least 1");
+  options = {};
+  options.duration = absl::ZeroDuration();
+  EXPECT_EQ(report_of(options), "duration is 0; it must be positive");
+  options = {};
+  options.strategy = Strategy::kPct;
+  options.depth = 0;
+  EXPECT_EQ(report_of(options), "depth is 0; it must be at least 1");
+  options = {};
+  options.strategy = Strategy::kExhaustive;
+  options.preemptions = -1;
+  EXPECT_EQ(report_of(options), "preemptions is -1; it must not be negative");
+  for (const char* trace :
+       {"1-1.2", "1-1.x-1", "1-1.", "-1-1", "1--1", "4000000000-1", "0-256"}) {
+    options = {};
+    options.trace = trace;
+    EXPECT_EQ(report_of(options), absl::StrCat("trace is \"", trace,
+                                               "\"; it must be a trace of a "
+                                               "report"));
+    setenv("WORKQUEUE_SIMULATION_TRACE", trace, 1);
+    EXPECT_EQ(report_of(Options()),
+              absl::StrCat("WORKQUEUE_SIMULATION_TRACE is \"", trace,
+                           "\"; it must be a trace of a report"));
+    unsetenv("WORKQUEUE_SIMULATION_TRACE");
+  }
+  setenv("WORKQUEUE_SIMULATION_SEED", "x\n", 1);
+  EXPECT_EQ(report_of(Options()),
+            "WORKQUEUE_SIMULATION_SEED is \"x\\n\"; it must be a number");
+  unsetenv("WORKQUEUE_SIMULATION_SEED");
+}
+
+TEST(SimulationTest, AShortTimeIsEnoughForASchedule) {
+  Options options;
+  options.duration = absl::Nanoseconds(1);
+  const Result result = Explore(options, [] {});
+  EXPECT_FALSE(result.failed) << result.report;
+  EXPECT_EQ(result.schedules, 1u);
+}
+
+TEST(SimulationTest, TheTraceOfTheFirstScheduleIsATrace) {
+  Options options;
+  options.trace = "0";
+  const Result result = Explore(options, [] {});
+  EXPECT_FALSE(result.failed) << result.report;
+  EXPECT_EQ(result.schedules, 1u);
+}
+
 TEST(SimulationTest, SimplifiesASchedule) {
   const Result found = Explore(Options(), [] { AddTwice(AddInTwoSteps); });
   ASSERT_TRUE(found.failed);

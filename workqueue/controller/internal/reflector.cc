@@ -92,6 +92,10 @@ bool Reflector::AwaitSync(absl::Duration timeout) const {
 
 absl::Status Reflector::Healthy() const {
   MutexLock lock(&mu_);
+  if (stopping_.HasBeenNotified()) {
+    return absl::CancelledError(
+        absl::StrCat(errors_.who(), " has been stopped"));
+  }
   return health_;
 }
 
@@ -129,12 +133,13 @@ void Reflector::Run() {
   NameThisThread(name_, "informer");
   while (!stopping_.HasBeenNotified()) {
     const absl::Status error = CatchAsStatus([this] { return ListAndWatch(); });
-    if (stopping_.HasBeenNotified()) return;
+    if (stopping_.HasBeenNotified()) break;
     const absl::Duration delay =
         jitter_->Vary(delays_.Next(backoff_, clock_->TimeNow()));
     Report(error, absl::StrCat("tries again in ", absl::FormatDuration(delay)));
     Sleep(delay);
   }
+  OnHealth();
 }
 
 absl::Status Reflector::ListAndWatch() {

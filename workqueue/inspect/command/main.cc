@@ -51,7 +51,8 @@ ADDRESS:
 The variable WORKQUEUE_REDIS_PASSWORD has the password of the server. For TLS,
 SSL_CERT_FILE names a file with the authorities to trust, if not the system's.
 
-Exit code: 0 for success, 1 for an error of the server, 2 for a wrong argument.
+Exit code: 0 for success, 1 if the server has an error or a queue cannot be
+read, 2 for a wrong argument.
 )";
 
 // How long the server may take for a step of a search for queues.
@@ -125,22 +126,36 @@ NamedInspection InspectWith(const Server& server, const SharedQueueName& name,
           /*samples=*/{}};
 }
 
-absl::StatusOr<std::string> AllQueues(const Server& server) {
+// What to print, and the error with which the program ends.
+struct Output {
+  std::string text;
+  absl::Status status;
+};
+
+absl::StatusOr<Output> AllQueues(const Server& server) {
   const absl::StatusOr<std::vector<SharedQueueName>> names =
       ListSharedQueues(server.redis, kTimeout);
   if (!names.ok()) return ServerError(server, names.status());
   std::vector<NamedInspection> objects;
+  absl::Status status;
   for (const SharedQueueName& name : *names) {
     objects.push_back(InspectWith(server, name, [](Inspectable& inspectable) {
       return inspectable.Inspect(kMaxItemsOfOverview);
     }));
+    const absl::Status& read = objects.back().inspection.status();
+    if (read.ok()) continue;
+    // No argument is wrong, whatever the code is.
+    status.Update(
+        ServerError(server, absl::UnknownError(absl::StrCat(
+                                "\"", Printable(name.name),
+                                "\" cannot be read: ", read.message()))));
   }
-  return OverviewPage(objects, AsText());
+  return Output{OverviewPage(objects, AsText()), std::move(status)};
 }
 
 // Shows the item `key` if it is not null.
-absl::StatusOr<std::string> OneQueue(const Server& server,
-                                     absl::string_view queue, const char* key) {
+absl::StatusOr<Output> OneQueue(const Server& server, absl::string_view queue,
+                                const char* key) {
   const absl::StatusOr<SharedQueueName> name =
       FindSharedQueue(server.redis, queue, kTimeout);
   if (absl::IsNotFound(name.status())) {
@@ -159,16 +174,18 @@ absl::StatusOr<std::string> OneQueue(const Server& server,
     return BadArgument("KEY", key, status.message());
   }
   if (!status.ok()) return ServerError(server, status);
-  return key == nullptr ? ObjectPage(object, AsText())
-                        : KeyPage(object, key, AsText());
+  return Output{key == nullptr ? ObjectPage(object, AsText())
+                               : KeyPage(object, key, AsText()),
+                absl::OkStatus()};
 }
 
-// Returns the text to print.
-absl::StatusOr<std::string> Run(int argc, char* argv[]) {
+absl::StatusOr<Output> Run(int argc, char* argv[]) {
   if (argc < 2) {
     return absl::InvalidArgumentError("ADDRESS is missing: see --help");
   }
-  if (argv[1] == absl::string_view("--help")) return kUsage;
+  if (argv[1] == absl::string_view("--help")) {
+    return Output{kUsage, absl::OkStatus()};
+  }
   if (argc > 4) {
     return BadArgument("an argument", argv[4], "nothing may follow KEY");
   }
@@ -183,16 +200,20 @@ absl::StatusOr<std::string> Run(int argc, char* argv[]) {
 
 // Returns the exit code.
 int Main(int argc, char* argv[]) {
-  absl::StatusOr<std::string> text = Run(argc, argv);
-  if (text.ok() &&
-      (std::fputs(text->c_str(), stdout) < 0 || std::fflush(stdout) != 0)) {
-    text = absl::UnavailableError("the output cannot be written");
+  const absl::StatusOr<Output> output = Run(argc, argv);
+  absl::Status status = output.status();
+  if (output.ok()) {
+    status = output->status;
+    if (std::fputs(output->text.c_str(), stdout) < 0 ||
+        std::fflush(stdout) != 0) {
+      status = absl::UnavailableError("the output cannot be written");
+    }
   }
-  if (text.ok()) return 0;
+  if (status.ok()) return 0;
   // A message can contain the words of a server.
   std::fprintf(stderr, "workqueue-inspect: %s\n",
-               TerminalText(text.status().message()).c_str());
-  return absl::IsInvalidArgument(text.status()) ? 2 : 1;
+               TerminalText(status.message()).c_str());
+  return absl::IsInvalidArgument(status) ? 2 : 1;
 }
 
 }  // namespace

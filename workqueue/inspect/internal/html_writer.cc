@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -113,21 +114,31 @@ note.textContent = 'refreshes every 2 s';
 constexpr double kWidth = 160;
 constexpr double kHeight = 36;
 
-// The members of a `DepthSample` that are drawn.
-using Member = size_t DepthSample::*;
-
-// Adds the points of a line.
-void AddPoints(const std::vector<DepthSample>& samples, Member member,
-               size_t max, Html* html) {
+// Adds a line of the class `name` with the numbers that are the `member` of the
+// samples. The line is broken where they are unknown.
+template <typename Member>
+void AddLine(absl::string_view name, Member member,
+             const std::vector<DepthSample>& samples, size_t max, Html* html) {
   const absl::Time begin = samples.front().time;
   const absl::Duration length =
       std::max(samples.back().time - begin, absl::Nanoseconds(1));
+  bool drawing = false;
   for (const DepthSample& sample : samples) {
+    const std::optional<size_t> number = sample.*member;
+    if (drawing && (sample.after_gap || !number.has_value())) {
+      html->Markup("\"/>");
+      drawing = false;
+    }
+    if (!number.has_value()) continue;
+    if (!drawing) {
+      html->Markup("<polyline class=\"").Text(name).Markup("\" points=\"");
+      drawing = true;
+    }
     const double x = kWidth * absl::FDivDuration(sample.time - begin, length);
-    const double y =
-        kHeight - kHeight * static_cast<double>(sample.*member) / max;
+    const double y = kHeight - kHeight * static_cast<double>(*number) / max;
     html->Number(x).Markup(",").Number(y).Markup(" ");
   }
+  if (drawing) html->Markup("\"/>");
 }
 
 // Returns a small plot, in SVG, of the numbers of queued, waiting and failing
@@ -140,7 +151,8 @@ Html DepthPlot(const std::vector<DepthSample>& samples) {
   size_t max_queued = 0;
   for (const DepthSample& sample : samples) {
     max_queued = std::max(max_queued, sample.queued);
-    max = std::max({max, sample.queued, sample.waiting, sample.failing});
+    max = std::max(
+        {max, sample.queued, sample.waiting, sample.failing.value_or(0)});
   }
   html.Markup("<svg class=\"plot\" viewBox=\"0 -1 160 38\" role=\"img\">");
   html.Markup("<title>");
@@ -149,13 +161,11 @@ Html DepthPlot(const std::vector<DepthSample>& samples) {
       ": ", ReadableNumber(samples.back().queued), " queued now, at most ",
       ReadableNumber(max_queued), "; ", ReadableNumber(samples.back().waiting),
       " waiting now; the plot ends at ", ReadableNumber(max)));
-  html.Markup("</title><polyline class=\"waiting\" points=\"");
-  AddPoints(samples, &DepthSample::waiting, max, &html);
-  html.Markup("\"/><polyline class=\"failing\" points=\"");
-  AddPoints(samples, &DepthSample::failing, max, &html);
-  html.Markup("\"/><polyline class=\"queued\" points=\"");
-  AddPoints(samples, &DepthSample::queued, max, &html);
-  html.Markup("\"/></svg>");
+  html.Markup("</title>");
+  AddLine("waiting", &DepthSample::waiting, samples, max, &html);
+  AddLine("failing", &DepthSample::failing, samples, max, &html);
+  AddLine("queued", &DepthSample::queued, samples, max, &html);
+  html.Markup("</svg>");
   return html;
 }
 

@@ -18,6 +18,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "ratelimit/token_bucket.h"
+#include "workqueue/base/exceptions.h"
+#include "workqueue/base/printable.h"
 #include "workqueue/base/process_id.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/redis/redis_address.h"
@@ -123,7 +125,10 @@ absl::Status TellProblem(const SharedQueueOptionsBase& options,
     return absl::FailedPreconditionError(message);
   }
   if (options.log_sink != nullptr) {
-    options.log_sink->Log(absl::LogSeverity::kWarning, message);
+    TryCall([&] {
+      options.log_sink->Log(absl::LogSeverity::kWarning,
+                            Printable(message, kPrintedErrorBytes));
+    });
   }
   return absl::OkStatus();
 }
