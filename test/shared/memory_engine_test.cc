@@ -23,16 +23,20 @@
 #include <vector>
 
 #include "absl/base/config.h"
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "test/shared/queue_history.h"
 #include "test/workqueue/recording_log.h"
 #include "test/workqueue/recording_metrics.h"
+#include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/controller/async_reconcile.h"
 #include "workqueue/controller/controller.h"
@@ -42,6 +46,7 @@
 #include "workqueue/leader_election/leader_elector.h"
 #include "workqueue/lease.h"
 #include "workqueue/shared/internal/engine.h"
+#include "workqueue/shared/internal/partition_names.h"
 #include "workqueue/shared/list_shared_queues.h"
 #include "workqueue/shared/shared_queue.h"
 #include "workqueue/shared/shared_queue_options.h"
@@ -115,6 +120,107 @@ class CountingSource final : public internal::EngineSource {
   std::atomic<int> requests_{0};
   std::atomic<size_t> listed_{0};
 };
+
+// The engines of another source. A test breaks one of them, holds requests up,
+// and sets settings.
+class StagedSource final : public internal::EngineSource {
+ public:
+  using Settings = absl::StatusOr<internal::EngineSettings>;
+
+  explicit StagedSource(internal::EngineSource* source) : source_(*source) {}
+
+  bool UsesClocksOfQueues() const override {
+    return source_.UsesClocksOfQueues();
+  }
+  std::unique_ptr<internal::Engine> NewEngine(
+      const std::string& name, size_t partitions,
+      const std::string& client_name) override {
+    return std::make_unique<Staged>(
+        this, name, source_.NewEngine(name, partitions, client_name));
+  }
+
+  // While `held` is locked, each request waits.
+  absl::Mutex held;
+  // Blocks until one does.
+  void AwaitHeld() {
+    internal::MutexLock lock(&mu_);
+    const auto some = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      return waiting_ > 0;
+    };
+    mu_.Await(absl::Condition(&some));
+  }
+
+  // The requests for this queue or partition fail from now on.
+  void set_away(std::string name) {
+    internal::MutexLock lock(&mu_);
+    away_ = std::move(name);
+  }
+
+  void set_settings(Settings settings) {
+    internal::MutexLock lock(&mu_);
+    settings_ = std::move(settings);
+  }
+
+ private:
+  class Staged final : public internal::Engine {
+   public:
+    Staged(StagedSource* stage, std::string name,
+           std::unique_ptr<internal::Engine> engine)
+        : stage_(*stage), name_(std::move(name)), engine_(std::move(engine)) {}
+
+    absl::StatusOr<internal::EngineReply> Apply(
+        const internal::EngineRequest& request, absl::Time deadline) override {
+      stage_.Count(1);
+      internal::MutexLock lock(&stage_.held);
+      stage_.Count(-1);
+      if (stage_.IsAway(name_)) return absl::UnavailableError("it is away");
+      return engine_->Apply(request, deadline);
+    }
+    absl::StatusOr<internal::EngineSnapshot> TakeSnapshot(
+        const internal::EngineSnapshotRequest& request,
+        absl::Time deadline) override {
+      return engine_->TakeSnapshot(request, deadline);
+    }
+    absl::Status Listen(internal::EngineListener* listener,
+                        absl::Time deadline) override {
+      return engine_->Listen(listener, deadline);
+    }
+    void StopListening() override { engine_->StopListening(); }
+    Settings CheckSettings(absl::Time) override {
+      internal::MutexLock lock(&stage_.mu_);
+      return stage_.settings_;
+    }
+
+   private:
+    StagedSource& stage_;
+    const std::string name_;
+    const std::unique_ptr<internal::Engine> engine_;
+  };
+
+  bool IsAway(const std::string& name) {
+    internal::MutexLock lock(&mu_);
+    return name == away_;
+  }
+
+  void Count(int n) {
+    internal::MutexLock lock(&mu_);
+    waiting_ += n;
+  }
+
+  internal::EngineSource& source_;
+  absl::Mutex mu_;
+  std::string away_ ABSL_GUARDED_BY(mu_);
+  int waiting_ ABSL_GUARDED_BY(mu_) = 0;
+  Settings settings_ ABSL_GUARDED_BY(mu_) = internal::EngineSettings();
+};
+
+// Returns an item in one of two partitions.
+std::string ItemIn(size_t partition) {
+  for (int n = 0;; ++n) {
+    std::string item = absl::StrCat("item ", n);
+    if (internal::PartitionOf(item, 2) == partition) return item;
+  }
+}
 
 // Two processes of a fleet.
 class MemoryEngineTest : public testing::Test {
@@ -321,6 +427,47 @@ TEST_F(MemoryEngineTest, WhileItIsAwayNothingChanges) {
   EXPECT_TRUE(a_->Add("x"));
   EXPECT_TRUE(a_->Healthy().ok());
   EXPECT_EQ(Queued(), 1u);
+}
+
+TEST_F(MemoryEngineTest, NobodyKnowsWhatAPartitionHasThatIsAway) {
+  StagedSource source(&engine_);
+  auto options = Options("c");
+  options.name = "jobs";
+  options.engine = &source;
+  options.partitions = 2;
+  const auto queue = *Queue::Create(options);
+  EXPECT_TRUE(absl::IsDeadlineExceeded(queue->TryAcquire().status()));
+  source.set_away(internal::PartitionName("jobs", 1, 2));
+  // First a partition tells that it is away, and then it is left out.
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_TRUE(absl::IsUnavailable(queue->TryAcquire().status()));
+  }
+  auto in_time = Async(
+      [&] { return queue->AcquireWithTimeout(absl::Seconds(5)).status(); });
+  while (in_time.wait_for(std::chrono::milliseconds(1)) !=
+         std::future_status::ready) {
+    clock_.Step(absl::Seconds(1));
+  }
+  EXPECT_TRUE(absl::IsUnavailable(in_time.get()));
+  // The other partition is served all the same.
+  EXPECT_TRUE(queue->Add(ItemIn(0)));
+  EXPECT_EQ(queue->Get(), ItemIn(0));
+  EXPECT_TRUE(queue->Done(ItemIn(0)));
+  queue->Close();
+  EXPECT_TRUE(absl::IsCancelled(queue->TryAcquire().status()));
+}
+
+TEST_F(MemoryEngineTest, ATimeoutThatEndsInAnOutageIsTheOutage) {
+  const size_t waiters = clock_.NumWaiters();
+  auto got = Async(
+      [this] { return a_->AcquireWithTimeout(absl::Seconds(5)).status(); });
+  clock_.AwaitWaiters(waiters + 1);
+  Faults away;
+  away.away = true;
+  engine_.SetFaults(away);
+  EXPECT_TRUE(absl::IsUnavailable(Add(*a_, "x")));
+  clock_.Step(absl::Seconds(5));
+  EXPECT_TRUE(absl::IsUnavailable(got.get()));
 }
 
 TEST_F(MemoryEngineTest, AProcessThatIsCutOffReceivesNothing) {

@@ -414,14 +414,24 @@ absl::Duration SharedQueueCore::UnreachableFor() const {
                     : MachineClock()->TimeNow() - unreachable_since_;
 }
 
+absl::Status SharedQueueCore::UnreachableError() const {
+  if (reachable_) return absl::OkStatus();
+  return absl::Status(
+      error_.code(),
+      absl::StrCat(errors_.who(), " has not reached its engine for ",
+                   InSeconds(UnreachableFor()), ": ", error_.message()));
+}
+
+absl::Status SharedQueueCore::Reached() const {
+  if (reachable_) return absl::OkStatus();
+  MutexLock lock(&mu_);
+  return UnreachableError();
+}
+
 absl::Status SharedQueueCore::Healthy() const {
   MutexLock lock(&mu_);
-  if (!reachable_) {
-    return absl::Status(
-        error_.code(),
-        absl::StrCat(errors_.who(), " has not reached its engine for ",
-                     InSeconds(UnreachableFor()), ": ", error_.message()));
-  }
+  absl::Status unreachable = UnreachableError();
+  if (!unreachable.ok()) return unreachable;
   if (full_since_.has_value()) {
     return absl::ResourceExhaustedError(
         absl::StrCat(errors_.who(), ": the engine has been full for ",
@@ -933,7 +943,12 @@ absl::StatusOr<std::vector<HeldItem*>> SharedQueueCore::AcquirePiece(
           break;
         }
         if (told || Expected() == 0) {
-          result = absl::DeadlineExceededError("there was no item in time");
+          // In an outage nobody knows that.
+          absl::Status unknown = UnreachableError();
+          result =
+              unknown.ok()
+                  ? absl::DeadlineExceededError("there was no item in time")
+                  : std::move(unknown);
           break;
         }
         // This thread takes an item that the engine has pushed meanwhile.

@@ -168,8 +168,8 @@ class SharedQueueCore final : public ByteQueue,
 
   absl::Duration call_timeout() const { return options_.call_timeout; }
 
-  // Whether the last request succeeded.
-  bool reachable() const { return reachable_; }
+  // Returns OK if the last request succeeded, and its error otherwise.
+  absl::Status Reached() const;
 
  private:
   // How long a call may take. A process that ends waits less for the engine,
@@ -343,6 +343,7 @@ class SharedQueueCore final : public ByteQueue,
   // Looks at the settings, and logs those that have become wrong.
   void CheckSettingsAgain() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Duration UnreachableFor() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status UnreachableError() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const Options options_;
   const std::shared_ptr<WaitingLoop> loop_;
