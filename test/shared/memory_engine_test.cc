@@ -470,6 +470,36 @@ TEST_F(MemoryEngineTest, ATimeoutThatEndsInAnOutageIsTheOutage) {
   EXPECT_TRUE(absl::IsUnavailable(got.get()));
 }
 
+// Also before the call has failed. The time is the machine's: it is short.
+TEST_F(MemoryEngineTest, ARequestWithoutAnAnswerIsTold) {
+  StagedSource source(&engine_);
+  RecordingMetrics metrics;
+  auto options = Options("c");
+  options.engine = &source;
+  options.metrics_provider = &metrics;
+  // Half of it is the time after which the process tells.
+  options.call_timeout = absl::Milliseconds(2);
+  const auto queue = *Queue::Create(options);
+  std::future<absl::Status> added;
+  {
+    internal::MutexLock lock(&source.held);
+    added = Async([&] { return Add(*queue, "x"); });
+    source.AwaitHeld();
+    absl::Status health;
+    do {
+      health = queue->Healthy();
+    } while (health.ok());
+    EXPECT_TRUE(absl::IsUnavailable(health)) << health;
+    EXPECT_TRUE(absl::StrContains(health.message(), "no answer")) << health;
+    clock_.Step(absl::Seconds(1));
+    EXPECT_GT(metrics.values(MetricKind::kEngineUnreachable).back(), 0);
+  }
+  EXPECT_TRUE(added.get().ok());
+  EXPECT_TRUE(queue->Healthy().ok());
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(metrics.values(MetricKind::kEngineUnreachable).back(), 0);
+}
+
 TEST_F(MemoryEngineTest, AProcessThatIsCutOffReceivesNothing) {
   Wait(*a_, &of_a_);
   Wait(*b_, &of_b_);  // after the other one

@@ -410,20 +410,27 @@ absl::StatusOr<std::vector<int64_t>> SharedQueueCore::SendInPieces(
 }
 
 absl::Duration SharedQueueCore::UnreachableFor() const {
-  return reachable_ ? absl::ZeroDuration()
-                    : MachineClock()->TimeNow() - unreachable_since_;
+  const absl::Time now = MachineClock()->TimeNow();
+  if (!reachable_) return now - unreachable_since_;
+  const absl::Duration time = now - awaits_answer_since_;
+  return time < SlowAfter() ? absl::ZeroDuration() : time;
 }
 
 absl::Status SharedQueueCore::UnreachableError() const {
-  if (reachable_) return absl::OkStatus();
+  const absl::Duration time = UnreachableFor();
+  if (time == absl::ZeroDuration() && reachable_) return absl::OkStatus();
+  if (reachable_) {
+    return absl::UnavailableError(
+        absl::StrCat(errors_.who(), " has had no answer of its engine for ",
+                     InSeconds(time)));
+  }
   return absl::Status(
       error_.code(),
       absl::StrCat(errors_.who(), " has not reached its engine for ",
-                   InSeconds(UnreachableFor()), ": ", error_.message()));
+                   InSeconds(time), ": ", error_.message()));
 }
 
 absl::Status SharedQueueCore::Reached() const {
-  if (reachable_) return absl::OkStatus();
   MutexLock lock(&mu_);
   return UnreachableError();
 }
@@ -553,11 +560,13 @@ void SharedQueueCore::SendTogether() {
   const uint64_t notices = notices_;
   absl::Duration round_trip;
   absl::StatusOr<EngineReply> reply = absl::UnknownError("");
+  awaits_answer_since_ = start;
   {
     const MutexUnlock unlock(&mu_);
     reply = engine_->Apply(request, deadline);
     round_trip = MachineClock()->TimeNow() - start;
   }
+  awaits_answer_since_ = absl::InfiniteFuture();
   round_trip_ = round_trip;
   sending_ = false;
   company_ = calls.size() + calls_.size();

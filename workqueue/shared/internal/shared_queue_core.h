@@ -4,6 +4,7 @@
 #ifndef WORKQUEUE_SHARED_INTERNAL_SHARED_QUEUE_CORE_H_
 #define WORKQUEUE_SHARED_INTERNAL_SHARED_QUEUE_CORE_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -168,7 +169,8 @@ class SharedQueueCore final : public ByteQueue,
 
   absl::Duration call_timeout() const { return options_.call_timeout; }
 
-  // Returns OK if the last request succeeded, and its error otherwise.
+  // Returns OK if the last request succeeded, and its error otherwise. A
+  // request without an answer for `SlowAfter()` is an error, too.
   absl::Status Reached() const;
 
  private:
@@ -176,6 +178,12 @@ class SharedQueueCore final : public ByteQueue,
   // and hardly for one that did not answer when it was asked last. Nor does it
   // ask that one again before `RetryAfter()`.
   absl::Duration CallTimeout() const;
+
+  // How long a request may be on its way before the process tells that there
+  // is no answer: two seconds, or half of the time of a call.
+  absl::Duration SlowAfter() const {
+    return (std::min)(absl::Seconds(2), options_.call_timeout / 2);
+  }
 
   // A call of `Apply()` or `Acquire()`.
   struct Call {
@@ -363,6 +371,8 @@ class SharedQueueCore final : public ByteQueue,
   absl::Status error_ ABSL_GUARDED_BY(mu_);
   absl::Time unreachable_since_ ABSL_GUARDED_BY(mu_);
   absl::Time failed_at_ ABSL_GUARDED_BY(mu_);  // when the last one failed
+  // When the request was sent that is on its way, on the machine's clock.
+  absl::Time awaits_answer_since_ ABSL_GUARDED_BY(mu_) = absl::InfiniteFuture();
   // As it was seen last.
   std::string settings_problem_ ABSL_GUARDED_BY(mu_);
   size_t num_wrong_settings_ ABSL_GUARDED_BY(mu_) = 0;
