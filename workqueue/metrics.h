@@ -63,8 +63,9 @@ class HistogramMetric {
 // MetricsProvider
 //
 // Creates the metrics of queues. Each function is called once for each new
-// queue, with the queue's name. A function may return null for an unwanted
-// metric. A queue owns its metrics.
+// queue, with the queue's name. A `SharedQueue` asks for its gauges when its
+// engine answers first: nobody knows before how much is in the queue. A
+// function may return null for an unwanted metric. A queue owns its metrics.
 //
 // Thread-safe. A provider must outlive the queues that use it.
 class MetricsProvider {
@@ -145,8 +146,9 @@ class MetricsProvider {
     return nullptr;
   }
 
-  // The number of requests to the engine that failed, or that it has refused in
-  // part because its memory is full. The default returns null.
+  // The number of requests to the engine that failed, also those of a
+  // `Create()`, or that it has refused in part because its memory is full. The
+  // default returns null.
   virtual std::unique_ptr<CounterMetric> NewEngineErrorsMetric(
       absl::string_view /*name*/) {
     return nullptr;

@@ -500,6 +500,35 @@ TEST_F(MemoryEngineTest, ARequestWithoutAnAnswerIsTold) {
   EXPECT_EQ(metrics.values(MetricKind::kEngineUnreachable).back(), 0);
 }
 
+// A program may try again and again to create its queue.
+TEST_F(MemoryEngineTest, BeforeTheFirstAnswerNoMetricSaysThatItIsEmpty) {
+  const auto told = [](const RecordingMetrics& metrics) {
+    size_t n = 0;
+    for (const MetricKind kind :
+         {MetricKind::kDepth, MetricKind::kWaitingItems,
+          MetricKind::kFailingItems, MetricKind::kOldestQueued,
+          MetricKind::kEngineUnreachable, MetricKind::kWrongSettings}) {
+      n += metrics.record(kind).names.size();
+    }
+    return n;
+  };
+  RecordingMetrics metrics;
+  auto options = Options("c");
+  options.metrics_provider = &metrics;
+  Faults away;
+  away.away = true;
+  engine_.SetFaults(away);
+  EXPECT_FALSE(Queue::Create(options).ok());
+  EXPECT_EQ(told(metrics), 0u);
+  EXPECT_EQ(metrics.count(MetricKind::kEngineErrors), 1);
+  engine_.SetFaults({});
+  EXPECT_TRUE(Add(*a_, "x").ok());
+  const auto queue = *Queue::Create(options);
+  EXPECT_EQ(told(metrics), 6u);
+  EXPECT_EQ(metrics.count(MetricKind::kDepth), 1);
+  EXPECT_EQ(metrics.count(MetricKind::kEngineErrors), 1);
+}
+
 TEST_F(MemoryEngineTest, AProcessThatIsCutOffReceivesNothing) {
   Wait(*a_, &of_a_);
   Wait(*b_, &of_b_);  // after the other one

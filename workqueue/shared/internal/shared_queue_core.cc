@@ -180,8 +180,11 @@ SharedQueueCore::SharedQueueCore(Options options,
 absl::StatusOr<std::string> SharedQueueCore::CheckSettings(
     absl::Time deadline) {
   absl::StatusOr<EngineSettings> settings = engine_->CheckSettings(deadline);
-  if (!settings.ok()) return settings.status();
   MutexLock lock(&mu_);
+  if (!settings.ok()) {
+    Report([](SharedQueueMetrics* metrics) { metrics->OnError(); });
+    return settings.status();
+  }
   num_wrong_settings_ = settings->wrong.size();
   std::vector<std::string>& all = settings->wrong;
   all.insert(all.end(), settings->unknown.begin(), settings->unknown.end());
@@ -193,7 +196,11 @@ absl::Status SharedQueueCore::Start(absl::Time deadline) {
   deadline =
       std::min(deadline, MachineClock()->TimeNow() + options_.call_timeout);
   absl::Status status = engine_->Listen(this, deadline);
-  if (!status.ok()) return status;
+  if (!status.ok()) {
+    MutexLock lock(&mu_);
+    Report([](SharedQueueMetrics* metrics) { metrics->OnError(); });
+    return status;
+  }
   {
     // Sees the layout of the queue, and whether it has been shut down.
     MutexLock lock(&mu_);
