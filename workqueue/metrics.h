@@ -164,7 +164,8 @@ class MetricsProvider {
   }
 
   // The number of the engine's settings that break a promise of the queue: they
-  // may lose items. Looked for every 10 seconds. The default returns null.
+  // may lose items. Those that cannot be seen count, and if nothing can be
+  // seen, that is one. Looked for every 10 seconds. The default returns null.
   virtual std::unique_ptr<SettableGaugeMetric> NewEngineWrongSettingsMetric(
       absl::string_view /*name*/) {
     return nullptr;

@@ -529,6 +529,34 @@ TEST_F(MemoryEngineTest, BeforeTheFirstAnswerNoMetricSaysThatItIsEmpty) {
   EXPECT_EQ(metrics.count(MetricKind::kEngineErrors), 1);
 }
 
+TEST_F(MemoryEngineTest, SettingsThatCannotBeSeenAreNotRight) {
+  StagedSource source(&engine_);
+  source.set_settings(internal::EngineSettings{{}, {"cannot see a"}});
+  RecordingMetrics metrics;
+  auto options = Options("c");
+  options.engine = &source;
+  options.metrics_provider = &metrics;
+  const auto queue = *Queue::Create(options);
+  const auto wrong = [&] {
+    clock_.Step(absl::Seconds(1));
+    return metrics.values(MetricKind::kWrongSettings).back();
+  };
+  EXPECT_EQ(wrong(), 1);
+  source.set_settings(internal::EngineSettings());
+  clock_.Step(absl::Seconds(10));
+  EXPECT_EQ(wrong(), 0);
+  EXPECT_EQ(queue->TakeSnapshot()->settings_problem, "");
+  source.set_settings(absl::UnknownError("no answer in time"));
+  clock_.Step(absl::Seconds(10));
+  EXPECT_EQ(wrong(), 1);
+  const std::string problem = queue->TakeSnapshot()->settings_problem;
+  EXPECT_TRUE(absl::StrContains(problem, "could not be seen since")) << problem;
+  EXPECT_TRUE(absl::StrContains(problem, "no answer in time")) << problem;
+  source.set_settings(internal::EngineSettings());
+  clock_.Step(absl::Seconds(10));
+  EXPECT_EQ(wrong(), 0);
+}
+
 TEST_F(MemoryEngineTest, AProcessThatIsCutOffReceivesNothing) {
   Wait(*a_, &of_a_);
   Wait(*b_, &of_b_);  // after the other one

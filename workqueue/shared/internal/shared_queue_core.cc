@@ -183,11 +183,19 @@ absl::StatusOr<std::string> SharedQueueCore::CheckSettings(
   MutexLock lock(&mu_);
   if (!settings.ok()) {
     Report([](SharedQueueMetrics* metrics) { metrics->OnError(); });
+    // What was right then may be wrong by now.
+    num_wrong_settings_ = (std::max)(num_wrong_settings_, size_t{1});
+    settings_problem_ =
+        absl::StrCat("the settings could not be seen since ",
+                     absl::FormatTime(absl::RFC3339_sec, settings_seen_at_,
+                                      absl::UTCTimeZone()),
+                     ": ", settings.status().message());
     return settings.status();
   }
-  num_wrong_settings_ = settings->wrong.size();
+  settings_seen_at_ = MachineClock()->TimeNow();
   std::vector<std::string>& all = settings->wrong;
   all.insert(all.end(), settings->unknown.begin(), settings->unknown.end());
+  num_wrong_settings_ = all.size();
   settings_problem_ = absl::StrJoin(all, "; ");
   return settings_problem_;
 }

@@ -373,9 +373,11 @@ class SharedQueueCore final : public ByteQueue,
   absl::Time failed_at_ ABSL_GUARDED_BY(mu_);  // when the last one failed
   // When the request was sent that is on its way, on the machine's clock.
   absl::Time awaits_answer_since_ ABSL_GUARDED_BY(mu_) = absl::InfiniteFuture();
-  // As it was seen last.
+  // As it was seen last, which was at that time, or that it cannot be seen. The
+  // number counts what cannot be seen.
   std::string settings_problem_ ABSL_GUARDED_BY(mu_);
   size_t num_wrong_settings_ ABSL_GUARDED_BY(mu_) = 0;
+  absl::Time settings_seen_at_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();
   // Since when the engine's memory is full, as far as it is known.
   std::optional<absl::Time> full_since_ ABSL_GUARDED_BY(mu_);
   // When the queue was made, and when it was seen that it has been made anew.
