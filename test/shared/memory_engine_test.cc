@@ -557,6 +557,34 @@ TEST_F(MemoryEngineTest, SettingsThatCannotBeSeenAreNotRight) {
   EXPECT_EQ(wrong(), 0);
 }
 
+TEST_F(MemoryEngineTest, AListThatLacksAnItemIsAnError) {
+  auto options = Options("c");
+  options.codec.decode =
+      [](absl::string_view bytes) -> absl::StatusOr<std::string> {
+    if (bytes == "new") return absl::InvalidArgumentError("unknown version");
+    return std::string(bytes);
+  };
+  const auto older = *Queue::Create(options);
+  FailureLedgerOptions limits;
+  limits.max_failures = 1;
+  for (const std::string item : {"old", "new"}) {
+    ASSERT_TRUE(Add(*a_, item).ok());
+    auto lease = *a_->TryAcquire();
+    ASSERT_TRUE(a_->Fail(&lease, absl::InternalError("no"), limits, {}).ok());
+  }
+  EXPECT_TRUE(older->Failing(10).ok()) << "that list is complete";
+  const absl::Status parked = older->Parked(10).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(parked)) << parked;
+  EXPECT_TRUE(absl::StrContains(parked.message(), "new")) << parked;
+  EXPECT_TRUE(absl::IsFailedPrecondition(older->Find("new").status()));
+  EXPECT_TRUE(older->Find("old").ok());
+  EXPECT_EQ(older->UnparkAll().value_or(0), 2u);
+  for (const std::string item : {"old", "new"}) {
+    EXPECT_EQ(a_->TryGet().value_or("none"), item);
+    a_->Done(item);
+  }
+}
+
 TEST_F(MemoryEngineTest, AProcessThatIsCutOffReceivesNothing) {
   Wait(*a_, &of_a_);
   Wait(*b_, &of_b_);  // after the other one
