@@ -32,6 +32,8 @@ struct FailureLedgerOptions {
   // first of its consecutive failures. Positive. Infinite means no limit.
   absl::Duration max_failing_time = absl::InfiniteDuration();
 
+  // This and `unpark_on_add` matter only with one of the limits above.
+
   // The maximum number of parked items. At least 1. While so many items are
   // parked, no other item is parked: an item that reaches a limit goes on being
   // retried, and is parked at its first failure after a place has become free.

@@ -585,6 +585,25 @@ TEST_F(MemoryEngineTest, AListThatLacksAnItemIsAnError) {
   }
 }
 
+TEST_F(MemoryEngineTest, AControllerWithoutLimitsTakesThemAway) {
+  FailureLedgerOptions limits;
+  limits.max_failures = 1;
+  ASSERT_TRUE(a_->SetLimits(limits).ok());
+  Deliver();
+  a_.reset();
+  ControllerOptions<std::string> options;
+  options.queue = *Queue::Create(Options("c"));
+  options.reconcile = [](const std::string&) { return absl::OkStatus(); };
+  const auto controller = *Controller<std::string>::Create(std::move(options));
+  Deliver();
+  ASSERT_TRUE(Add(*b_, "x").ok());
+  const auto lease = *b_->TryAcquire();
+  clock_.Step(kLease);  // The process is suspended.
+  EXPECT_EQ(b_->Len(), 0u);
+  EXPECT_EQ(b_->Numbers()->failing, 1u);
+  EXPECT_EQ(b_->Numbers()->parked, 0u);
+}
+
 TEST_F(MemoryEngineTest, AProcessThatIsCutOffReceivesNothing) {
   Wait(*a_, &of_a_);
   Wait(*b_, &of_b_);  // after the other one
