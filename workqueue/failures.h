@@ -151,7 +151,8 @@ class SharedFailures : public Failures<T> {
   virtual absl::Status SetLimits(const FailureLedgerOptions& limits) = 0;
 
   // Ends `*lease`, and adds its item as `options` say, which are those of an
-  // `AddAfter()`, at the same time. It is not lost meanwhile, and is added even
+  // `AddAfter()`, at the same time. Other options are refused:
+  // `absl::InvalidArgumentError`. It is not lost meanwhile, and is added even
   // if the engine's memory is full. After a shutdown, or if the lease was lost,
   // it is not added.
   //

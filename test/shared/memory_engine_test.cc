@@ -604,6 +604,33 @@ TEST_F(MemoryEngineTest, AControllerWithoutLimitsTakesThemAway) {
   EXPECT_EQ(b_->Numbers()->parked, 0u);
 }
 
+TEST_F(MemoryEngineTest, ARequeueRefusesWhatItCannotDo) {
+  ASSERT_TRUE(Add(*a_, "x").ok());
+  auto lease = *a_->TryAcquire();
+  const auto refused = [&](const AddOptions& options, absl::string_view name) {
+    const absl::Status status = a_->Requeue(&lease, options);
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << name;
+    EXPECT_TRUE(absl::StartsWith(status.message(), name)) << status;
+    EXPECT_TRUE(lease) << name;
+  };
+  AddOptions options;
+  options.rate_limited = true;
+  refused(options, "rate_limited");
+  options = {};
+  options.retry_after = absl::Seconds(1);
+  refused(options, "retry_after");
+  options = {};
+  options.reschedule = true;
+  refused(options, "reschedule");
+  options = {};
+  options.retry = true;
+  refused(options, "retry");
+  options = {};
+  options.after = absl::Seconds(1);
+  options.priority = 3;
+  EXPECT_TRUE(a_->Requeue(&lease, options).ok());
+}
+
 TEST_F(MemoryEngineTest, AProcessThatIsCutOffReceivesNothing) {
   Wait(*a_, &of_a_);
   Wait(*b_, &of_b_);  // after the other one

@@ -698,6 +698,15 @@ absl::Status SharedQueue<T>::Requeue(Lease<T>* lease,
   if (leased == nullptr) {
     return absl::InvalidArgumentError("lease leases no item of this queue");
   }
+  for (const auto& [name, is_given] :
+       {std::pair("rate_limited", options.rate_limited),
+        {"reschedule", options.reschedule},
+        {"retry", options.retry},
+        {"retry_after", options.retry_after.has_value()}}) {
+    if (!is_given) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        name, " is given; Requeue() has only a time and a priority"));
+  }
   const internal::HeldItem* const held = leased->held();
   absl::Status status =
       queue_
