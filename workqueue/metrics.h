@@ -139,7 +139,7 @@ class MetricsProvider {
   }
 
   // The seconds that a request to the engine of a `SharedQueue` takes. Only
-  // such a queue calls this and the next six functions. The default returns
+  // such a queue calls this and the next nine functions. The default returns
   // null.
   virtual std::unique_ptr<HistogramMetric> NewEngineRoundTripMetric(
       absl::string_view /*name*/) {
@@ -176,6 +176,26 @@ class MetricsProvider {
   virtual std::unique_ptr<SettableGaugeMetric> NewEngineParkedItemsMetric(
       absl::string_view /*name*/) {
     return nullptr;
+  }
+
+  // The depth of the whole queue, as the engine said last. Several queues of
+  // one name in a process have the same items: their metric should show the
+  // maximum, as over processes. By default, or if this returns null, the queue
+  // uses `NewDepthMetric()`.
+  virtual std::unique_ptr<SettableGaugeMetric> NewEngineDepthMetric(
+      absl::string_view /*name*/) {
+    return nullptr;
+  }
+
+  // The same for the items that wait and have failed. By default these are the
+  // metrics of other queues.
+  virtual std::unique_ptr<SettableGaugeMetric> NewEngineWaitingItemsMetric(
+      absl::string_view name) {
+    return NewWaitingItemsMetric(name);
+  }
+  virtual std::unique_ptr<SettableGaugeMetric> NewEngineFailingItemsMetric(
+      absl::string_view name) {
+    return NewFailingItemsMetric(name);
   }
 
   // How often this process has found that the engine has lost the whole queue.

@@ -136,6 +136,10 @@ class RecordingMetrics final : public MetricsProvider {
     return New<SettableGaugeMetric, SettableGauge>(MetricKind::kFailingItems,
                                                    name);
   }
+  std::unique_ptr<SettableGaugeMetric> NewEngineDepthMetric(
+      absl::string_view name) override {
+    return New<SettableGaugeMetric, SettableGauge>(MetricKind::kDepth, name);
+  }
   std::unique_ptr<CounterMetric> NewEngineErrorsMetric(
       absl::string_view name) override {
     return New<CounterMetric, Counter>(MetricKind::kEngineErrors, name);

@@ -51,13 +51,14 @@ SharedQueueMetrics::SharedQueueMetrics(absl::string_view name,
       data_losses_(provider->NewEngineDataLossesMetric(name)) {}
 
 void SharedQueueMetrics::MakeGauges() {
-  depth_ = provider_->NewDepthMetric(name_);
+  engine_depth_ = provider_->NewEngineDepthMetric(name_);
+  if (engine_depth_ == nullptr) depth_ = provider_->NewDepthMetric(name_);
   unfinished_work_seconds_ = provider_->NewUnfinishedWorkSecondsMetric(name_);
   longest_running_processor_seconds_ =
       provider_->NewLongestRunningProcessorSecondsMetric(name_);
   oldest_queued_seconds_ = provider_->NewOldestQueuedSecondsMetric(name_);
-  waiting_items_ = provider_->NewWaitingItemsMetric(name_);
-  failing_items_ = provider_->NewFailingItemsMetric(name_);
+  waiting_items_ = provider_->NewEngineWaitingItemsMetric(name_);
+  failing_items_ = provider_->NewEngineFailingItemsMetric(name_);
   parked_items_ = provider_->NewEngineParkedItemsMetric(name_);
   unreachable_seconds_ = provider_->NewEngineUnreachableSecondsMetric(name_);
   wrong_settings_ = provider_->NewEngineWrongSettingsMetric(name_);
@@ -93,6 +94,7 @@ void SharedQueueMetrics::SetNumbers(size_t depth, size_t waiting,
     for (; depth_set_ < depth; ++depth_set_) depth_->Inc();
     for (; depth_set_ > depth; --depth_set_) depth_->Dec();
   }
+  Set(engine_depth_.get(), static_cast<double>(depth));
   Set(waiting_items_.get(), static_cast<double>(waiting));
   Set(failing_items_.get(), static_cast<double>(failing));
   Set(parked_items_.get(), static_cast<double>(parked));

@@ -65,7 +65,8 @@ class SharedQueueMetrics {
   const std::unique_ptr<CounterMetric> data_losses_;
 
   bool has_gauges_ = false;
-  std::unique_ptr<GaugeMetric> depth_;
+  std::unique_ptr<SettableGaugeMetric> engine_depth_;
+  std::unique_ptr<GaugeMetric> depth_;  // if that one is null
   std::unique_ptr<SettableGaugeMetric> unfinished_work_seconds_;
   std::unique_ptr<SettableGaugeMetric> longest_running_processor_seconds_;
   std::unique_ptr<SettableGaugeMetric> oldest_queued_seconds_;
