@@ -32,6 +32,8 @@ struct FailureLedgerOptions {
   // first of its consecutive failures. Positive. Infinite means no limit.
   absl::Duration max_failing_time = absl::InfiniteDuration();
 
+  // This and `unpark_on_add` matter only with one of the limits above.
+
   // The maximum number of parked items. At least 1. While so many items are
   // parked, no other item is parked: an item that reaches a limit goes on being
   // retried, and is parked at its first failure after a place has become free.
@@ -149,7 +151,8 @@ class SharedFailures : public Failures<T> {
   virtual absl::Status SetLimits(const FailureLedgerOptions& limits) = 0;
 
   // Ends `*lease`, and adds its item as `options` say, which are those of an
-  // `AddAfter()`, at the same time. It is not lost meanwhile, and is added even
+  // `AddAfter()`, at the same time. Other options are refused:
+  // `absl::InvalidArgumentError`. It is not lost meanwhile, and is added even
   // if the engine's memory is full. After a shutdown, or if the lease was lost,
   // it is not added.
   //

@@ -505,8 +505,10 @@ class Interface {
 
   // Returns OK if the queue does its work, as far as this object knows. A queue
   // whose items live elsewhere otherwise returns the error of its last request,
-  // with the time since when there was no answer, or says which settings there
-  // may lose items, if its options do not allow that. Does not block. A queue
+  // with the time since when there was no answer, also if that request still
+  // waits for one (a `SharedQueue`: after two seconds, or half of
+  // `call_timeout` if that is less), or says which settings there may lose
+  // items, if its options do not allow that. Does not block. A queue
   // in memory does its work.
   virtual absl::Status Healthy() const { return absl::OkStatus(); }
 

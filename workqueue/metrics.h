@@ -63,8 +63,9 @@ class HistogramMetric {
 // MetricsProvider
 //
 // Creates the metrics of queues. Each function is called once for each new
-// queue, with the queue's name. A function may return null for an unwanted
-// metric. A queue owns its metrics.
+// queue, with the queue's name. A `SharedQueue` asks for its gauges when its
+// engine answers first: nobody knows before how much is in the queue. A
+// function may return null for an unwanted metric. A queue owns its metrics.
 //
 // Thread-safe. A provider must outlive the queues that use it.
 class MetricsProvider {
@@ -138,29 +139,33 @@ class MetricsProvider {
   }
 
   // The seconds that a request to the engine of a `SharedQueue` takes. Only
-  // such a queue calls this and the next six functions. The default returns
+  // such a queue calls this and the next nine functions. The default returns
   // null.
   virtual std::unique_ptr<HistogramMetric> NewEngineRoundTripMetric(
       absl::string_view /*name*/) {
     return nullptr;
   }
 
-  // The number of requests to the engine that failed, or that it has refused in
-  // part because its memory is full. The default returns null.
+  // The number of requests to the engine that failed, also those of a
+  // `Create()`, or that it has refused in part because its memory is full. The
+  // default returns null.
   virtual std::unique_ptr<CounterMetric> NewEngineErrorsMetric(
       absl::string_view /*name*/) {
     return nullptr;
   }
 
-  // The seconds for which the engine has not answered; zero while it does. Set
-  // every 500 ms. The default returns null.
+  // The seconds for which the engine has not answered; zero while it does, or
+  // if a request has waited for less than two seconds, or half of the time of a
+  // call. Set every 500 ms, but not during a request that no worker makes: the
+  // time is told at the end of the call, then. The default returns null.
   virtual std::unique_ptr<SettableGaugeMetric>
   NewEngineUnreachableSecondsMetric(absl::string_view /*name*/) {
     return nullptr;
   }
 
   // The number of the engine's settings that break a promise of the queue: they
-  // may lose items. Looked for every 10 seconds. The default returns null.
+  // may lose items. Those that cannot be seen count, and if nothing can be
+  // seen, that is one. Looked for every 10 seconds. The default returns null.
   virtual std::unique_ptr<SettableGaugeMetric> NewEngineWrongSettingsMetric(
       absl::string_view /*name*/) {
     return nullptr;
@@ -171,6 +176,26 @@ class MetricsProvider {
   virtual std::unique_ptr<SettableGaugeMetric> NewEngineParkedItemsMetric(
       absl::string_view /*name*/) {
     return nullptr;
+  }
+
+  // The depth of the whole queue, as the engine said last. Several queues of
+  // one name in a process have the same items: their metric should show the
+  // maximum, as over processes. By default, or if this returns null, the queue
+  // uses `NewDepthMetric()`.
+  virtual std::unique_ptr<SettableGaugeMetric> NewEngineDepthMetric(
+      absl::string_view /*name*/) {
+    return nullptr;
+  }
+
+  // The same for the items that wait and have failed. By default these are the
+  // metrics of other queues.
+  virtual std::unique_ptr<SettableGaugeMetric> NewEngineWaitingItemsMetric(
+      absl::string_view name) {
+    return NewWaitingItemsMetric(name);
+  }
+  virtual std::unique_ptr<SettableGaugeMetric> NewEngineFailingItemsMetric(
+      absl::string_view name) {
+    return NewFailingItemsMetric(name);
   }
 
   // How often this process has found that the engine has lost the whole queue.

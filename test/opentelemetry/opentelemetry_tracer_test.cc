@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -158,6 +159,15 @@ TEST_F(OpenTelemetryTracerTest, AnAttemptIsASpanWithLinksToTheAdds) {
                         {"messaging.destination.name", "deployments"},
                         {"messaging.message.id", "web"},
                         {"workqueue.failures", "0"}}));
+}
+
+TEST_F(OpenTelemetryTracerTest, FailuresThatNobodyKnowsAreLeftOut) {
+  OpenTelemetryTracer<std::string> tracer(provider_->GetTracer("test"),
+                                          "deployments");
+  ReconcileInfo info;
+  info.failures = std::nullopt;
+  tracer.OnReconcileBegin(web_, {}, info)->End({});
+  EXPECT_EQ(AttributesOf(*Take().at(0)).count("workqueue.failures"), 0u);
 }
 
 TEST_F(OpenTelemetryTracerTest, FurtherAddsAreCounted) {

@@ -232,6 +232,24 @@ TEST_F(PrometheusQueueMetricsTest, ShowsTheEngineOfASharedQueue) {
   }
 }
 
+// Each of them tells of the items of all.
+TEST_F(PrometheusQueueMetricsTest, SharedQueuesOfOneNameAreOneQueue) {
+  std::vector<std::unique_ptr<SettableGaugeMetric>> metrics;
+  for (int queue = 0; queue < 2; ++queue) {
+    metrics.push_back(provider_->NewEngineDepthMetric("pods"));
+    metrics.back()->Set(3);
+    metrics.push_back(provider_->NewEngineWaitingItemsMetric("pods"));
+    metrics.back()->Set(2);
+    metrics.push_back(provider_->NewEngineFailingItemsMetric("pods"));
+    metrics.back()->Set(1);
+  }
+  EXPECT_EQ(Sampled(), (Samples{
+                           {Series("workqueue_depth", "pods"), 3},
+                           {Series("workqueue_failing_items", "pods"), 1},
+                           {Series("workqueue_waiting_items", "pods"), 2},
+                       }));
+}
+
 TEST_F(PrometheusQueueMetricsTest, ABucketHoldsWhatIsAsLargeAsItsBound) {
   const auto latency = provider_->NewLatencyMetric("pods");
   for (double value : {1e-8, 2e-8, 0.001, 0.0011, 1000.0, 1000.1}) {

@@ -23,17 +23,21 @@
 #include <vector>
 
 #include "absl/base/config.h"
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "test/shared/queue_history.h"
 #include "test/workqueue/recording_log.h"
 #include "test/workqueue/recording_metrics.h"
+#include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/controller/async_reconcile.h"
 #include "workqueue/controller/controller.h"
@@ -44,6 +48,7 @@
 #include "workqueue/lease.h"
 #include "workqueue/redis/redis_options.h"
 #include "workqueue/shared/internal/engine.h"
+#include "workqueue/shared/internal/partition_names.h"
 #include "workqueue/shared/list_shared_queues.h"
 #include "workqueue/shared/shared_queue.h"
 #include "workqueue/shared/shared_queue_options.h"
@@ -117,6 +122,107 @@ class CountingSource final : public internal::EngineSource {
   std::atomic<int> requests_{0};
   std::atomic<size_t> listed_{0};
 };
+
+// The engines of another source. A test breaks one of them, holds requests up,
+// and sets settings.
+class StagedSource final : public internal::EngineSource {
+ public:
+  using Settings = absl::StatusOr<internal::EngineSettings>;
+
+  explicit StagedSource(internal::EngineSource* source) : source_(*source) {}
+
+  bool UsesClocksOfQueues() const override {
+    return source_.UsesClocksOfQueues();
+  }
+  std::unique_ptr<internal::Engine> NewEngine(
+      const std::string& name, size_t partitions,
+      const std::string& client_name) override {
+    return std::make_unique<Staged>(
+        this, name, source_.NewEngine(name, partitions, client_name));
+  }
+
+  // While `held` is locked, each request waits.
+  absl::Mutex held;
+  // Blocks until one does.
+  void AwaitHeld() {
+    internal::MutexLock lock(&mu_);
+    const auto some = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      return waiting_ > 0;
+    };
+    mu_.Await(absl::Condition(&some));
+  }
+
+  // The requests for this queue or partition fail from now on.
+  void set_away(std::string name) {
+    internal::MutexLock lock(&mu_);
+    away_ = std::move(name);
+  }
+
+  void set_settings(Settings settings) {
+    internal::MutexLock lock(&mu_);
+    settings_ = std::move(settings);
+  }
+
+ private:
+  class Staged final : public internal::Engine {
+   public:
+    Staged(StagedSource* stage, std::string name,
+           std::unique_ptr<internal::Engine> engine)
+        : stage_(*stage), name_(std::move(name)), engine_(std::move(engine)) {}
+
+    absl::StatusOr<internal::EngineReply> Apply(
+        const internal::EngineRequest& request, absl::Time deadline) override {
+      stage_.Count(1);
+      internal::MutexLock lock(&stage_.held);
+      stage_.Count(-1);
+      if (stage_.IsAway(name_)) return absl::UnavailableError("it is away");
+      return engine_->Apply(request, deadline);
+    }
+    absl::StatusOr<internal::EngineSnapshot> TakeSnapshot(
+        const internal::EngineSnapshotRequest& request,
+        absl::Time deadline) override {
+      return engine_->TakeSnapshot(request, deadline);
+    }
+    absl::Status Listen(internal::EngineListener* listener,
+                        absl::Time deadline) override {
+      return engine_->Listen(listener, deadline);
+    }
+    void StopListening() override { engine_->StopListening(); }
+    Settings CheckSettings(absl::Time) override {
+      internal::MutexLock lock(&stage_.mu_);
+      return stage_.settings_;
+    }
+
+   private:
+    StagedSource& stage_;
+    const std::string name_;
+    const std::unique_ptr<internal::Engine> engine_;
+  };
+
+  bool IsAway(const std::string& name) {
+    internal::MutexLock lock(&mu_);
+    return name == away_;
+  }
+
+  void Count(int n) {
+    internal::MutexLock lock(&mu_);
+    waiting_ += n;
+  }
+
+  internal::EngineSource& source_;
+  absl::Mutex mu_;
+  std::string away_ ABSL_GUARDED_BY(mu_);
+  int waiting_ ABSL_GUARDED_BY(mu_) = 0;
+  Settings settings_ ABSL_GUARDED_BY(mu_) = internal::EngineSettings();
+};
+
+// Returns an item in one of two partitions.
+std::string ItemIn(size_t partition) {
+  for (int n = 0;; ++n) {
+    std::string item = absl::StrCat("item ", n);
+    if (internal::PartitionOf(item, 2) == partition) return item;
+  }
+}
 
 // Two processes of a fleet.
 class MemoryEngineTest : public testing::Test {
@@ -391,6 +497,208 @@ TEST_F(MemoryEngineTest, WhileItIsAwayNothingChanges) {
   EXPECT_TRUE(a_->Add("x"));
   EXPECT_TRUE(a_->Healthy().ok());
   EXPECT_EQ(Queued(), 1u);
+}
+
+TEST_F(MemoryEngineTest, NobodyKnowsWhatAPartitionHasThatIsAway) {
+  StagedSource source(&engine_);
+  auto options = Options("c");
+  options.name = "jobs";
+  options.engine = &source;
+  options.partitions = 2;
+  const auto queue = *Queue::Create(options);
+  EXPECT_TRUE(absl::IsDeadlineExceeded(queue->TryAcquire().status()));
+  source.set_away(internal::PartitionName("jobs", 1, 2));
+  // First a partition tells that it is away, and then it is left out.
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_TRUE(absl::IsUnavailable(queue->TryAcquire().status()));
+  }
+  auto in_time = Async(
+      [&] { return queue->AcquireWithTimeout(absl::Seconds(5)).status(); });
+  while (in_time.wait_for(std::chrono::milliseconds(1)) !=
+         std::future_status::ready) {
+    clock_.Step(absl::Seconds(1));
+  }
+  EXPECT_TRUE(absl::IsUnavailable(in_time.get()));
+  // The other partition is served all the same.
+  EXPECT_TRUE(queue->Add(ItemIn(0)));
+  EXPECT_EQ(queue->Get(), ItemIn(0));
+  EXPECT_TRUE(queue->Done(ItemIn(0)));
+  queue->Close();
+  EXPECT_TRUE(absl::IsCancelled(queue->TryAcquire().status()));
+}
+
+TEST_F(MemoryEngineTest, ATimeoutThatEndsInAnOutageIsTheOutage) {
+  const size_t waiters = clock_.NumWaiters();
+  auto got = Async(
+      [this] { return a_->AcquireWithTimeout(absl::Seconds(5)).status(); });
+  clock_.AwaitWaiters(waiters + 1);
+  Faults away;
+  away.away = true;
+  engine_.SetFaults(away);
+  EXPECT_TRUE(absl::IsUnavailable(Add(*a_, "x")));
+  clock_.Step(absl::Seconds(5));
+  EXPECT_TRUE(absl::IsUnavailable(got.get()));
+}
+
+// Also before the call has failed. The time is the machine's: it is short.
+TEST_F(MemoryEngineTest, ARequestWithoutAnAnswerIsTold) {
+  StagedSource source(&engine_);
+  RecordingMetrics metrics;
+  auto options = Options("c");
+  options.engine = &source;
+  options.metrics_provider = &metrics;
+  // Half of it is the time after which the process tells.
+  options.call_timeout = absl::Milliseconds(2);
+  const auto queue = *Queue::Create(options);
+  std::future<absl::Status> added;
+  {
+    internal::MutexLock lock(&source.held);
+    added = Async([&] { return Add(*queue, "x"); });
+    source.AwaitHeld();
+    absl::Status health;
+    do {
+      health = queue->Healthy();
+    } while (health.ok());
+    EXPECT_TRUE(absl::IsUnavailable(health)) << health;
+    EXPECT_TRUE(absl::StrContains(health.message(), "no answer")) << health;
+    clock_.Step(absl::Seconds(1));
+    EXPECT_GT(metrics.values(MetricKind::kEngineUnreachable).back(), 0);
+  }
+  EXPECT_TRUE(added.get().ok());
+  EXPECT_TRUE(queue->Healthy().ok());
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(metrics.values(MetricKind::kEngineUnreachable).back(), 0);
+}
+
+// A program may try again and again to create its queue.
+TEST_F(MemoryEngineTest, BeforeTheFirstAnswerNoMetricSaysThatItIsEmpty) {
+  const auto told = [](const RecordingMetrics& metrics) {
+    size_t n = 0;
+    for (const MetricKind kind :
+         {MetricKind::kDepth, MetricKind::kWaitingItems,
+          MetricKind::kFailingItems, MetricKind::kOldestQueued,
+          MetricKind::kEngineUnreachable, MetricKind::kWrongSettings}) {
+      n += metrics.record(kind).names.size();
+    }
+    return n;
+  };
+  RecordingMetrics metrics;
+  auto options = Options("c");
+  options.metrics_provider = &metrics;
+  Faults away;
+  away.away = true;
+  engine_.SetFaults(away);
+  EXPECT_FALSE(Queue::Create(options).ok());
+  EXPECT_EQ(told(metrics), 0u);
+  EXPECT_EQ(metrics.count(MetricKind::kEngineErrors), 1);
+  engine_.SetFaults({});
+  EXPECT_TRUE(Add(*a_, "x").ok());
+  const auto queue = *Queue::Create(options);
+  EXPECT_EQ(told(metrics), 6u);
+  EXPECT_EQ(metrics.values(MetricKind::kDepth).back(), 1);
+  EXPECT_EQ(metrics.count(MetricKind::kEngineErrors), 1);
+}
+
+TEST_F(MemoryEngineTest, SettingsThatCannotBeSeenAreNotRight) {
+  StagedSource source(&engine_);
+  source.set_settings(internal::EngineSettings{{}, {"cannot see a"}});
+  RecordingMetrics metrics;
+  auto options = Options("c");
+  options.engine = &source;
+  options.metrics_provider = &metrics;
+  const auto queue = *Queue::Create(options);
+  const auto wrong = [&] {
+    clock_.Step(absl::Seconds(1));
+    return metrics.values(MetricKind::kWrongSettings).back();
+  };
+  EXPECT_EQ(wrong(), 1);
+  source.set_settings(internal::EngineSettings());
+  clock_.Step(absl::Seconds(10));
+  EXPECT_EQ(wrong(), 0);
+  EXPECT_EQ(queue->TakeSnapshot()->settings_problem, "");
+  source.set_settings(absl::UnknownError("no answer in time"));
+  clock_.Step(absl::Seconds(10));
+  EXPECT_EQ(wrong(), 1);
+  const std::string problem = queue->TakeSnapshot()->settings_problem;
+  EXPECT_TRUE(absl::StrContains(problem, "could not be seen since")) << problem;
+  EXPECT_TRUE(absl::StrContains(problem, "no answer in time")) << problem;
+  source.set_settings(internal::EngineSettings());
+  clock_.Step(absl::Seconds(10));
+  EXPECT_EQ(wrong(), 0);
+}
+
+TEST_F(MemoryEngineTest, AListThatLacksAnItemIsAnError) {
+  auto options = Options("c");
+  options.codec.decode =
+      [](absl::string_view bytes) -> absl::StatusOr<std::string> {
+    if (bytes == "new") return absl::InvalidArgumentError("unknown version");
+    return std::string(bytes);
+  };
+  const auto older = *Queue::Create(options);
+  FailureLedgerOptions limits;
+  limits.max_failures = 1;
+  for (const std::string item : {"old", "new"}) {
+    ASSERT_TRUE(Add(*a_, item).ok());
+    auto lease = *a_->TryAcquire();
+    ASSERT_TRUE(a_->Fail(&lease, absl::InternalError("no"), limits, {}).ok());
+  }
+  EXPECT_TRUE(older->Failing(10).ok()) << "that list is complete";
+  const absl::Status parked = older->Parked(10).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(parked)) << parked;
+  EXPECT_TRUE(absl::StrContains(parked.message(), "new")) << parked;
+  EXPECT_TRUE(absl::IsFailedPrecondition(older->Find("new").status()));
+  EXPECT_TRUE(older->Find("old").ok());
+  EXPECT_EQ(older->UnparkAll().value_or(0), 2u);
+  for (const std::string item : {"old", "new"}) {
+    EXPECT_EQ(a_->TryGet().value_or("none"), item);
+    a_->Done(item);
+  }
+}
+
+TEST_F(MemoryEngineTest, AControllerWithoutLimitsTakesThemAway) {
+  FailureLedgerOptions limits;
+  limits.max_failures = 1;
+  ASSERT_TRUE(a_->SetLimits(limits).ok());
+  Deliver();
+  a_.reset();
+  ControllerOptions<std::string> options;
+  options.queue = *Queue::Create(Options("c"));
+  options.reconcile = [](const std::string&) { return absl::OkStatus(); };
+  const auto controller = *Controller<std::string>::Create(std::move(options));
+  Deliver();
+  ASSERT_TRUE(Add(*b_, "x").ok());
+  const auto lease = *b_->TryAcquire();
+  clock_.Step(kLease);  // The process is suspended.
+  EXPECT_EQ(b_->Len(), 0u);
+  EXPECT_EQ(b_->Numbers()->failing, 1u);
+  EXPECT_EQ(b_->Numbers()->parked, 0u);
+}
+
+TEST_F(MemoryEngineTest, ARequeueRefusesWhatItCannotDo) {
+  ASSERT_TRUE(Add(*a_, "x").ok());
+  auto lease = *a_->TryAcquire();
+  const auto refused = [&](const AddOptions& options, absl::string_view name) {
+    const absl::Status status = a_->Requeue(&lease, options);
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << name;
+    EXPECT_TRUE(absl::StartsWith(status.message(), name)) << status;
+    EXPECT_TRUE(lease) << name;
+  };
+  AddOptions options;
+  options.rate_limited = true;
+  refused(options, "rate_limited");
+  options = {};
+  options.retry_after = absl::Seconds(1);
+  refused(options, "retry_after");
+  options = {};
+  options.reschedule = true;
+  refused(options, "reschedule");
+  options = {};
+  options.retry = true;
+  refused(options, "retry");
+  options = {};
+  options.after = absl::Seconds(1);
+  options.priority = 3;
+  EXPECT_TRUE(a_->Requeue(&lease, options).ok());
 }
 
 TEST_F(MemoryEngineTest, AProcessThatIsCutOffReceivesNothing) {

@@ -94,7 +94,8 @@ class RecordingTracer final : public QueueTracer<std::string> {
     events_.push_back(absl::StrCat(
         item, ": begin ", NumberOf(context), " of ", NumbersOf(contexts),
         Dropped(info.dropped_contexts), " by '", info.controller_name,
-        "' priority ", info.priority, " failures ", info.failures));
+        "' priority ", info.priority, " failures ",
+        info.failures.has_value() ? absl::StrCat(*info.failures) : "?"));
     return std::make_unique<Span>(this, item, context);
   }
 

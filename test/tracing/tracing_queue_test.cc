@@ -761,6 +761,22 @@ TEST_F(TracedFailuresTest, AnItemThatIsNotAddedAgainIsRefused) {
   EXPECT_EQ(tracer_->Take(), Events{});
 }
 
+TEST_F(TracedFailuresTest, AnAttemptInAnOutageDoesNotTellTheFailures) {
+  auto queue = NewOnShared();
+  EXPECT_TRUE(queue->Add("a"));
+  auto lease = queue->TryAcquire();
+  ASSERT_TRUE(lease.ok()) << lease.status();
+  MemoryEngine::Faults away;
+  away.away = true;
+  engine_.SetFaults(away);
+  {
+    auto attempt = queue->BeginAttempt(**lease);
+    EXPECT_EQ(tracer_->Take().back(),
+              "a: begin 2 of [1] by '' priority 0 failures ?");
+  }
+  engine_.SetFaults({});
+}
+
 TEST_F(TracedFailuresTest, OtherProcessesSeeTheFailures) {
   auto queue = NewOnShared();
   auto other = NewBelow("b");

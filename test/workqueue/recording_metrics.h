@@ -29,6 +29,10 @@ enum class MetricKind {
   kRetries,       // of a delaying layer
   kWaitingItems,  // of a delaying layer
   kFailingItems,  // of a rate limiting layer
+  // Of a shared queue alone. They are not in `kMetricKinds`.
+  kEngineErrors,
+  kEngineUnreachable,
+  kWrongSettings,
 };
 
 inline constexpr MetricKind kMetricKinds[] = {
@@ -130,6 +134,24 @@ class RecordingMetrics final : public MetricsProvider {
   std::unique_ptr<SettableGaugeMetric> NewFailingItemsMetric(
       absl::string_view name) override {
     return New<SettableGaugeMetric, SettableGauge>(MetricKind::kFailingItems,
+                                                   name);
+  }
+  std::unique_ptr<SettableGaugeMetric> NewEngineDepthMetric(
+      absl::string_view name) override {
+    return New<SettableGaugeMetric, SettableGauge>(MetricKind::kDepth, name);
+  }
+  std::unique_ptr<CounterMetric> NewEngineErrorsMetric(
+      absl::string_view name) override {
+    return New<CounterMetric, Counter>(MetricKind::kEngineErrors, name);
+  }
+  std::unique_ptr<SettableGaugeMetric> NewEngineUnreachableSecondsMetric(
+      absl::string_view name) override {
+    return New<SettableGaugeMetric, SettableGauge>(
+        MetricKind::kEngineUnreachable, name);
+  }
+  std::unique_ptr<SettableGaugeMetric> NewEngineWrongSettingsMetric(
+      absl::string_view name) override {
+    return New<SettableGaugeMetric, SettableGauge>(MetricKind::kWrongSettings,
                                                    name);
   }
   std::unique_ptr<CounterMetric> NewRetriesMetric(

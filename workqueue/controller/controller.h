@@ -516,7 +516,8 @@ Controller<T, Hash, Eq>::Controller(
     limits.clock = clock();
     own_failures_ = std::make_unique<LedgerFailures>(
         *Ledger::Create(limits, NewLedgerMetrics()), queue_.get());
-  } else if (failure_limits().parks()) {
+  } else {
+    // Also without a limit: an earlier program may have given the engine some.
     shared_failures_->SetLimits(failure_limits()).IgnoreError();  // checked
   }
   SetSources(Erase(std::move(options.sources)));

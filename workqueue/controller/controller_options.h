@@ -79,7 +79,8 @@ struct ControllerOptionsBase {
   // parks the item. A parked item is not tried again, until
   // `Failures::Unpark()` or, with `unpark_on_add`, the next addition of
   // the item to the queue. By default an item is tried again for ever. The
-  // clock in these options must be null or the controller's clock.
+  // clock in these options must be null or the controller's clock. A controller
+  // on a `SharedQueue` calls `SharedFailures::SetLimits()` with these options.
   FailureLedgerOptions failures;
 
   // The provider of metrics for the queue that the controller makes; null means

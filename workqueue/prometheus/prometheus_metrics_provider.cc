@@ -164,6 +164,18 @@ class Provider final : public PrometheusMetricsProvider {
       absl::string_view name) override {
     return NewMax(engine_parked_, QueueLabels(name));
   }
+  std::unique_ptr<SettableGaugeMetric> NewEngineDepthMetric(
+      absl::string_view name) override {
+    return NewMax(depth_, QueueLabels(name));
+  }
+  std::unique_ptr<SettableGaugeMetric> NewEngineWaitingItemsMetric(
+      absl::string_view name) override {
+    return NewMax(waiting_items_, QueueLabels(name));
+  }
+  std::unique_ptr<SettableGaugeMetric> NewEngineFailingItemsMetric(
+      absl::string_view name) override {
+    return NewMax(failing_items_, QueueLabels(name));
+  }
   std::unique_ptr<CounterMetric> NewEngineDataLossesMetric(
       absl::string_view name) override {
     return NewCounter(engine_data_losses_, QueueLabels(name));

@@ -99,7 +99,9 @@ namespace workqueue {
 // controllers, but `workqueue_longest_running_processor_seconds`,
 // `workqueue_oldest_queued_seconds`, `workqueue_engine_unreachable_seconds`,
 // `workqueue_engine_wrong_settings`, `workqueue_parked_items` and
-// `leader_election_master_status` show the maximum. A queue or controller
+// `leader_election_master_status` show the maximum. Those of a `SharedQueue`
+// that count the items of the whole queue do so, too; no queue in memory should
+// have its name. A queue or controller
 // leaves the gauges when it is destroyed. Time series are never removed: the
 // next queue or controller of the name continues its counters and histograms.
 //

@@ -208,7 +208,10 @@ class SharedQueue final : public PriorityInterface<T>,
   SharedFailures<T>* AsSharedFailures() override { return this; }
 
   // SharedFailures. All processes see the same failures, and the last error of
-  // each item. `Failing()` and `Parked()` take what a snapshot takes.
+  // each item. `Failing()` and `Parked()` take what a snapshot takes. They and
+  // `Find()` return `absl::FailedPreconditionError`, which names the item, if
+  // this process cannot decode one that belongs to the result; a snapshot has
+  // the others. `UnparkAll()` decodes nothing.
   absl::StatusOr<typename SharedFailures<T>::Outcome> Fail(
       Lease<T>* lease, const absl::Status& error,
       const FailureLedgerOptions& limits,
@@ -292,7 +295,10 @@ class SharedQueue final : public PriorityInterface<T>,
   // that are due as queued.
   absl::StatusOr<Snapshot<T>> TakeNumbers(absl::Duration timeout) const;
 
-  absl::StatusOr<Snapshot<T>> TakeFailures(size_t max) const;
+  // Takes a snapshot of what fails and is parked.
+  absl::StatusOr<internal::EngineSnapshot> TakeFailures(size_t max) const;
+  // Returns an error if `snapshot` lacks an item that cannot be decoded.
+  static absl::Status CheckComplete(const Snapshot<T>& snapshot);
 
   // Returns what an engine has returned as a snapshot of this queue.
   Snapshot<T> ToSnapshot(const internal::EngineSnapshot& taken) const;
@@ -692,6 +698,15 @@ absl::Status SharedQueue<T>::Requeue(Lease<T>* lease,
   if (leased == nullptr) {
     return absl::InvalidArgumentError("lease leases no item of this queue");
   }
+  for (const auto& [name, is_given] :
+       {std::pair("rate_limited", options.rate_limited),
+        {"reschedule", options.reschedule},
+        {"retry", options.retry},
+        {"retry_after", options.retry_after.has_value()}}) {
+    if (!is_given) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        name, " is given; Requeue() has only a time and a priority"));
+  }
   const internal::HeldItem* const held = leased->held();
   absl::Status status =
       queue_
@@ -721,12 +736,12 @@ absl::StatusOr<bool> SharedQueue<T>::Unpark(const T& item) {
 
 template <typename T>
 absl::StatusOr<size_t> SharedQueue<T>::UnparkAll() {
-  const absl::StatusOr<std::vector<FailedItem<T>>> parked =
-      Parked((std::numeric_limits<size_t>::max)());
-  if (!parked.ok()) return parked.status();
+  const absl::StatusOr<internal::EngineSnapshot> taken =
+      TakeFailures((std::numeric_limits<size_t>::max)());
+  if (!taken.ok()) return taken.status();
   std::vector<Operation> operations;
-  for (auto it = parked->rbegin(); it != parked->rend(); ++it) {
-    operations.push_back(MakeOperation(Operation::kUnpark, it->item));
+  for (auto it = taken->parked.rbegin(); it != taken->parked.rend(); ++it) {
+    operations.push_back({Operation::kUnpark, it->item, 0, 0, 0, ""});
   }
   const absl::StatusOr<std::vector<int64_t>> results =
       queue_.Apply(std::move(operations));
@@ -737,30 +752,47 @@ absl::StatusOr<size_t> SharedQueue<T>::UnparkAll() {
 }
 
 template <typename T>
-absl::StatusOr<Snapshot<T>> SharedQueue<T>::TakeFailures(size_t max) const {
+absl::Status SharedQueue<T>::CheckComplete(const Snapshot<T>& snapshot) {
+  if (snapshot.undecodable.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("this process cannot decode ", snapshot.undecodable.front(),
+                   ", which belongs to the result"));
+}
+
+template <typename T>
+absl::StatusOr<internal::EngineSnapshot> SharedQueue<T>::TakeFailures(
+    size_t max) const {
   internal::ByteSnapshotOptions options;
   options.max = max;
   options.details = true;
   options.failures_only = true;
-  const auto taken = queue_.TakeSnapshotWith(options);
+  auto taken = queue_.TakeSnapshotWith(options);
   if (!taken.ok()) return Logged(taken.status(), nullptr, "a snapshot");
-  return ToSnapshot(*taken);
+  return taken;
 }
 
 template <typename T>
 absl::StatusOr<std::vector<FailedItem<T>>> SharedQueue<T>::Failing(
     size_t max) const {
-  absl::StatusOr<Snapshot<T>> snapshot = TakeFailures(max);
-  if (!snapshot.ok()) return snapshot.status();
-  return std::move(snapshot->failing);
+  absl::StatusOr<internal::EngineSnapshot> taken = TakeFailures(max);
+  if (!taken.ok()) return taken.status();
+  taken->parked.clear();
+  Snapshot<T> snapshot = ToSnapshot(*taken);
+  absl::Status complete = CheckComplete(snapshot);
+  if (!complete.ok()) return complete;
+  return std::move(snapshot.failing);
 }
 
 template <typename T>
 absl::StatusOr<std::vector<FailedItem<T>>> SharedQueue<T>::Parked(
     size_t max) const {
-  absl::StatusOr<Snapshot<T>> snapshot = TakeFailures(max);
-  if (!snapshot.ok()) return snapshot.status();
-  return std::move(snapshot->parked);
+  absl::StatusOr<internal::EngineSnapshot> taken = TakeFailures(max);
+  if (!taken.ok()) return taken.status();
+  taken->failing.clear();
+  Snapshot<T> snapshot = ToSnapshot(*taken);
+  absl::Status complete = CheckComplete(snapshot);
+  if (!complete.ok()) return complete;
+  return std::move(snapshot.parked);
 }
 
 template <typename T>
@@ -773,6 +805,8 @@ absl::StatusOr<FailedItem<T>> SharedQueue<T>::Find(const T& item) const {
   for (const auto* list : {&snapshot->failing, &snapshot->parked}) {
     if (!list->empty()) return list->front();
   }
+  absl::Status complete = CheckComplete(*snapshot);
+  if (!complete.ok()) return complete;
   return absl::NotFoundError("the item has no failures");
 }
 

@@ -99,10 +99,11 @@ struct ReconcileInfo {
   absl::Time time;
 
   // These are as in `ReconcileContext`. Without a controller, they are what the
-  // worker has given.
+  // worker has given. The failures are missing if the engine of the queue has
+  // not told them.
   absl::string_view controller_name;
   int priority = 0;
-  int failures = 0;
+  std::optional<int> failures = 0;
 
   // As in the `HandOutInfo` of the item.
   size_t dropped_contexts = 0;

@@ -263,7 +263,9 @@ class TracingQueue final : public internal::ForwardingRateLimitingQueue<T> {
   Attempt BeginAttempt(const T& item, int priority = 0) {
     ReconcileInfo info;
     info.priority = priority;
-    info.failures = this->NumRequeues(item);
+    const absl::StatusOr<int> failures = this->CountFailures(item);
+    info.failures =
+        failures.ok() ? std::make_optional(*failures) : std::nullopt;
     return Attempt(book_.get(), item, info);
   }
 

@@ -151,8 +151,10 @@ std::unique_ptr<ReconcileSpan> MessagingSpans::Process(
     const ReconcileInfo& info) const {
   const std::string id = ToUtf8(item_id);
   Attributes attributes = CommonAttributes("process", "process", queue_, id);
-  attributes.emplace_back("workqueue.failures",
-                          static_cast<int64_t>(info.failures));
+  if (info.failures.has_value()) {
+    attributes.emplace_back("workqueue.failures",
+                            static_cast<int64_t>(*info.failures));
+  }
   if (info.dropped_contexts > 0) {
     attributes.emplace_back("workqueue.dropped_links",
                             static_cast<int64_t>(info.dropped_contexts));

@@ -46,7 +46,9 @@ class CombinedGauges {
   // Returns the part of one queue or controller in `gauge`, which must outlive
   // this object. The part's value counts from the first `Set()` until the part
   // is destroyed. `combine` starts with 0, and gets the result so far and the
-  // next value. It is the same one in all calls for `gauge`.
+  // next value. It is the same one in all calls for `gauge`, unless a queue in
+  // memory has the name of a shared one: then nobody knows what the gauge
+  // shows.
   std::unique_ptr<SettableGaugeMetric> NewPart(prometheus::Gauge* gauge,
                                                Combine combine) {
     return std::make_unique<Part>(this, gauge, combine);

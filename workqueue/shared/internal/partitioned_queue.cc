@@ -222,13 +222,20 @@ auto PartitionedQueue::Collect(F f) const {
   return all;
 }
 
-std::vector<SharedQueueCore*> PartitionedQueue::Turn() {
+std::vector<SharedQueueCore*> PartitionedQueue::Turn(absl::Status* left_out) {
   const size_t n = partitions_.size();
   const size_t first = turn_++;
   std::vector<SharedQueueCore*> result;
   for (size_t i = 0; i < n; ++i) {
     SharedQueueCore* const partition = partitions_[(first + i) % n].get();
-    if (partition->reachable()) result.push_back(partition);
+    // One that is closed answers without its engine.
+    absl::Status reached =
+        partition->closed() ? absl::OkStatus() : partition->Reached();
+    if (reached.ok()) {
+      result.push_back(partition);
+    } else {
+      *left_out = std::move(reached);
+    }
   }
   // If none can be reached, one of them tells why.
   if (result.empty()) result.push_back(partitions_[first % n].get());
@@ -246,27 +253,37 @@ absl::StatusOr<std::vector<HeldItem*>> PartitionedQueue::Acquire(
     const absl::Status status = Apply(std::move(ends)).status();
     if (!status.ok()) return status;
   }
-  const std::vector<SharedQueueCore*> turn = Turn();
+  // That of a partition that has not been asked, or could not be. Nobody knows
+  // whether there is no item, then.
+  absl::Status unknown;
+  const std::vector<SharedQueueCore*> turn = Turn(&unknown);
   absl::Status error;  // the last one
   bool all_ended = turn.size() == partitions_.size();
   bool all_failed = true;
   size_t asked = 0;
   while (asked < turn.size()) {
     // One that cannot be reached uses the time of this call up.
-    if (asked > 0 && Clock::GetRealClock()->TimeNow() >= call_deadline) break;
+    if (asked > 0 && Clock::GetRealClock()->TimeNow() >= call_deadline) {
+      unknown.Update(absl::UnavailableError("no time is left for a partition"));
+      break;
+    }
     auto got =
         turn[asked++]->Acquire(max, absl::ZeroDuration(), {}, call_deadline);
     if (got.ok()) return got;
     error = got.status();
     all_ended &= absl::IsCancelled(error);
-    all_failed &= !absl::IsCancelled(error) && !absl::IsDeadlineExceeded(error);
+    if (absl::IsCancelled(error) || absl::IsDeadlineExceeded(error)) {
+      all_failed = false;
+    } else {
+      unknown = error;
+    }
   }
   const bool refused = all_failed && asked == turn.size();
-  if ((refused && !blocks) ||
-      (asked == turn.size() ? all_ended : clock()->TimeNow() >= deadline)) {
-    return error;
+  if (all_ended && asked == turn.size()) return error;
+  if (!blocks || (asked < turn.size() && clock()->TimeNow() >= deadline)) {
+    if (!unknown.ok()) return unknown;
+    return absl::DeadlineExceededError("there is no item");
   }
-  if (!blocks) return absl::DeadlineExceededError("there is no item");
 
   const std::unique_ptr<Parker> parker =
       clock()->NewParker(Parker::Role::kCaller);
@@ -278,22 +295,31 @@ absl::StatusOr<std::vector<HeldItem*>> PartitionedQueue::Acquire(
   Waiter waiter;
   waiter.parker = parker.get();
   const AcquireId id = AddWaiter(std::move(waiter));
-  MutexLock lock(&mu_);
-  Waiter& self = *Find(id);
-  while (!self.result.has_value()) {
-    if (clock()->TimeNow() >= end) {
-      Withdraw(self);
-      self.result =
-          refused ? error
-                  : absl::DeadlineExceededError("there was no item in time");
-      break;
+  absl::StatusOr<HeldItem*> result = nullptr;
+  {
+    MutexLock lock(&mu_);
+    Waiter& self = *Find(id);
+    while (!self.result.has_value()) {
+      if (clock()->TimeNow() >= end) {
+        Withdraw(self);
+        self.result =
+            refused ? error
+                    : absl::DeadlineExceededError("there was no item in time");
+        break;
+      }
+      const MutexUnlock unlock(&mu_);
+      parker->ParkUntil(end);
     }
-    const MutexUnlock unlock(&mu_);
-    parker->ParkUntil(end);
+    result = *Remove(id).front().result;
   }
-  const absl::StatusOr<HeldItem*> result = *Remove(id).front().result;
-  if (!result.ok()) return result.status();
-  return std::vector<HeldItem*>{*result};
+  if (result.ok()) return std::vector<HeldItem*>{*result};
+  if (absl::IsDeadlineExceeded(result.status())) {
+    for (const auto& partition : partitions_) {
+      absl::Status reached = partition->Reached();
+      if (!reached.ok()) return reached;
+    }
+  }
+  return result.status();
 }
 
 AcquireId PartitionedQueue::AcquireAsync(Executor* executor,

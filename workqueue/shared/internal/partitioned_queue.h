@@ -131,8 +131,9 @@ class PartitionedQueue final : public ByteQueue, private WaitingLoop::Client {
   template <typename F>
   auto Collect(F f) const;
 
-  // Returns the partitions from which a worker is to take now, in turn.
-  std::vector<SharedQueueCore*> Turn();
+  // Returns the partitions from which a worker is to take now, in turn. Stores
+  // the error of one that cannot be reached, and so is left out.
+  std::vector<SharedQueueCore*> Turn(absl::Status* left_out);
 
   // Adds a waiter, and asks all partitions for it.
   AcquireId AddWaiter(Waiter waiter);

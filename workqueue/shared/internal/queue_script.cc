@@ -1587,14 +1587,20 @@ end
 
 local clients = {}
 if with_details and not ARGV[7] then
-  local found = redis.call('HSCAN', CLIENTS, 0, 'COUNT', 250)[2]
-  for i = 2, #found, 2 do
-    local ok, c = pcall(cmsgpack.unpack, found[i])
-    if ok and type(c) == 'table' and type(c[NAME]) == 'string' and
-        type(c[VERSION]) == 'string' and type(c[SEEN]) == 'number' then
-      clients[#clients + 1] = { c[NAME], c[VERSION], c[WANTED], c[SEEN] }
+  -- All of them: a list that ends somewhere would look like the whole fleet.
+  local cursor = '0'
+  repeat
+    local page = redis.call('HSCAN', CLIENTS, cursor, 'COUNT', 250)
+    local found = page[2]
+    for i = 2, #found, 2 do
+      local ok, c = pcall(cmsgpack.unpack, found[i])
+      if ok and type(c) == 'table' and type(c[NAME]) == 'string' and
+          type(c[VERSION]) == 'string' and type(c[SEEN]) == 'number' then
+        clients[#clients + 1] = { c[NAME], c[VERSION], c[WANTED], c[SEEN] }
+      end
     end
-  end
+    cursor = page[1]
+  until cursor == '0'
 end
 
 local now = tonumber(ARGV[2])

@@ -543,6 +543,9 @@ absl::StatusOr<EngineSettings> RedisEngine::CheckSettings(absl::Time deadline) {
             session.connection->Call({"INFO", "replication"}, deadline - Now());
         if (!info.ok()) {
           if (MayPass(info.status())) return info.status();
+          settings.unknown.push_back(
+              absl::StrCat("cannot see whether the server is a replica (",
+                           info.status().message(), ")"));
         } else if (FieldOf(TextOf(**info), "role") == "slave") {
           // It would refuse each request. Perhaps the name leads to another.
           session.connection->Break("the server is a replica");

@@ -180,11 +180,22 @@ SharedQueueCore::SharedQueueCore(Options options,
 absl::StatusOr<std::string> SharedQueueCore::CheckSettings(
     absl::Time deadline) {
   absl::StatusOr<EngineSettings> settings = engine_->CheckSettings(deadline);
-  if (!settings.ok()) return settings.status();
   MutexLock lock(&mu_);
-  num_wrong_settings_ = settings->wrong.size();
+  if (!settings.ok()) {
+    Report([](SharedQueueMetrics* metrics) { metrics->OnError(); });
+    // What was right then may be wrong by now.
+    num_wrong_settings_ = (std::max)(num_wrong_settings_, size_t{1});
+    settings_problem_ =
+        absl::StrCat("the settings could not be seen since ",
+                     absl::FormatTime(absl::RFC3339_sec, settings_seen_at_,
+                                      absl::UTCTimeZone()),
+                     ": ", settings.status().message());
+    return settings.status();
+  }
+  settings_seen_at_ = MachineClock()->TimeNow();
   std::vector<std::string>& all = settings->wrong;
   all.insert(all.end(), settings->unknown.begin(), settings->unknown.end());
+  num_wrong_settings_ = all.size();
   settings_problem_ = absl::StrJoin(all, "; ");
   return settings_problem_;
 }
@@ -193,7 +204,11 @@ absl::Status SharedQueueCore::Start(absl::Time deadline) {
   deadline =
       std::min(deadline, MachineClock()->TimeNow() + options_.call_timeout);
   absl::Status status = engine_->Listen(this, deadline);
-  if (!status.ok()) return status;
+  if (!status.ok()) {
+    MutexLock lock(&mu_);
+    Report([](SharedQueueMetrics* metrics) { metrics->OnError(); });
+    return status;
+  }
   {
     // Sees the layout of the queue, and whether it has been shut down.
     MutexLock lock(&mu_);
@@ -410,18 +425,35 @@ absl::StatusOr<std::vector<int64_t>> SharedQueueCore::SendInPieces(
 }
 
 absl::Duration SharedQueueCore::UnreachableFor() const {
-  return reachable_ ? absl::ZeroDuration()
-                    : MachineClock()->TimeNow() - unreachable_since_;
+  const absl::Time now = MachineClock()->TimeNow();
+  if (!reachable_) return now - unreachable_since_;
+  const absl::Duration time = now - awaits_answer_since_;
+  return time < SlowAfter() ? absl::ZeroDuration() : time;
+}
+
+absl::Status SharedQueueCore::UnreachableError() const {
+  const absl::Duration time = UnreachableFor();
+  if (time == absl::ZeroDuration() && reachable_) return absl::OkStatus();
+  if (reachable_) {
+    return absl::UnavailableError(
+        absl::StrCat(errors_.who(), " has had no answer of its engine for ",
+                     InSeconds(time)));
+  }
+  return absl::Status(
+      error_.code(),
+      absl::StrCat(errors_.who(), " has not reached its engine for ",
+                   InSeconds(time), ": ", error_.message()));
+}
+
+absl::Status SharedQueueCore::Reached() const {
+  MutexLock lock(&mu_);
+  return UnreachableError();
 }
 
 absl::Status SharedQueueCore::Healthy() const {
   MutexLock lock(&mu_);
-  if (!reachable_) {
-    return absl::Status(
-        error_.code(),
-        absl::StrCat(errors_.who(), " has not reached its engine for ",
-                     InSeconds(UnreachableFor()), ": ", error_.message()));
-  }
+  absl::Status unreachable = UnreachableError();
+  if (!unreachable.ok()) return unreachable;
   if (full_since_.has_value()) {
     return absl::ResourceExhaustedError(
         absl::StrCat(errors_.who(), ": the engine has been full for ",
@@ -543,11 +575,13 @@ void SharedQueueCore::SendTogether() {
   const uint64_t notices = notices_;
   absl::Duration round_trip;
   absl::StatusOr<EngineReply> reply = absl::UnknownError("");
+  awaits_answer_since_ = start;
   {
     const MutexUnlock unlock(&mu_);
     reply = engine_->Apply(request, deadline);
     round_trip = MachineClock()->TimeNow() - start;
   }
+  awaits_answer_since_ = absl::InfiniteFuture();
   round_trip_ = round_trip;
   sending_ = false;
   company_ = calls.size() + calls_.size();
@@ -933,7 +967,12 @@ absl::StatusOr<std::vector<HeldItem*>> SharedQueueCore::AcquirePiece(
           break;
         }
         if (told || Expected() == 0) {
-          result = absl::DeadlineExceededError("there was no item in time");
+          // In an outage nobody knows that.
+          absl::Status unknown = UnreachableError();
+          result =
+              unknown.ok()
+                  ? absl::DeadlineExceededError("there was no item in time")
+                  : std::move(unknown);
           break;
         }
         // This thread takes an item that the engine has pushed meanwhile.

@@ -4,6 +4,7 @@
 #ifndef WORKQUEUE_SHARED_INTERNAL_SHARED_QUEUE_CORE_H_
 #define WORKQUEUE_SHARED_INTERNAL_SHARED_QUEUE_CORE_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -168,14 +169,21 @@ class SharedQueueCore final : public ByteQueue,
 
   absl::Duration call_timeout() const { return options_.call_timeout; }
 
-  // Whether the last request succeeded.
-  bool reachable() const { return reachable_; }
+  // Returns OK if the last request succeeded, and its error otherwise. A
+  // request without an answer for `SlowAfter()` is an error, too.
+  absl::Status Reached() const;
 
  private:
   // How long a call may take. A process that ends waits less for the engine,
   // and hardly for one that did not answer when it was asked last. Nor does it
   // ask that one again before `RetryAfter()`.
   absl::Duration CallTimeout() const;
+
+  // How long a request may be on its way before the process tells that there
+  // is no answer: two seconds, or half of the time of a call.
+  absl::Duration SlowAfter() const {
+    return (std::min)(absl::Seconds(2), options_.call_timeout / 2);
+  }
 
   // A call of `Apply()` or `Acquire()`.
   struct Call {
@@ -343,6 +351,7 @@ class SharedQueueCore final : public ByteQueue,
   // Looks at the settings, and logs those that have become wrong.
   void CheckSettingsAgain() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Duration UnreachableFor() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status UnreachableError() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const Options options_;
   const std::shared_ptr<WaitingLoop> loop_;
@@ -362,9 +371,13 @@ class SharedQueueCore final : public ByteQueue,
   absl::Status error_ ABSL_GUARDED_BY(mu_);
   absl::Time unreachable_since_ ABSL_GUARDED_BY(mu_);
   absl::Time failed_at_ ABSL_GUARDED_BY(mu_);  // when the last one failed
-  // As it was seen last.
+  // When the request was sent that is on its way, on the machine's clock.
+  absl::Time awaits_answer_since_ ABSL_GUARDED_BY(mu_) = absl::InfiniteFuture();
+  // As it was seen last, which was at that time, or that it cannot be seen. The
+  // number counts what cannot be seen.
   std::string settings_problem_ ABSL_GUARDED_BY(mu_);
   size_t num_wrong_settings_ ABSL_GUARDED_BY(mu_) = 0;
+  absl::Time settings_seen_at_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();
   // Since when the engine's memory is full, as far as it is known.
   std::optional<absl::Time> full_since_ ABSL_GUARDED_BY(mu_);
   // When the queue was made, and when it was seen that it has been made anew.

@@ -39,24 +39,31 @@ std::unique_ptr<SharedQueueMetrics> SharedQueueMetrics::Create(
 
 SharedQueueMetrics::SharedQueueMetrics(absl::string_view name,
                                        MetricsProvider* provider)
-    : depth_(provider->NewDepthMetric(name)),
+    : name_(name),
+      provider_(provider),
       adds_(provider->NewAddsMetric(name)),
       retries_(provider->NewRetriesMetric(name)),
       latency_(provider->NewLatencyMetric(name)),
       work_duration_(provider->NewWorkDurationMetric(name)),
-      unfinished_work_seconds_(provider->NewUnfinishedWorkSecondsMetric(name)),
-      longest_running_processor_seconds_(
-          provider->NewLongestRunningProcessorSecondsMetric(name)),
-      oldest_queued_seconds_(provider->NewOldestQueuedSecondsMetric(name)),
-      waiting_items_(provider->NewWaitingItemsMetric(name)),
-      failing_items_(provider->NewFailingItemsMetric(name)),
-      parked_items_(provider->NewEngineParkedItemsMetric(name)),
       round_trip_(provider->NewEngineRoundTripMetric(name)),
       errors_(provider->NewEngineErrorsMetric(name)),
-      unreachable_seconds_(provider->NewEngineUnreachableSecondsMetric(name)),
-      wrong_settings_(provider->NewEngineWrongSettingsMetric(name)),
       expired_(provider->NewExpiredLeasesMetric(name)),
       data_losses_(provider->NewEngineDataLossesMetric(name)) {}
+
+void SharedQueueMetrics::MakeGauges() {
+  engine_depth_ = provider_->NewEngineDepthMetric(name_);
+  if (engine_depth_ == nullptr) depth_ = provider_->NewDepthMetric(name_);
+  unfinished_work_seconds_ = provider_->NewUnfinishedWorkSecondsMetric(name_);
+  longest_running_processor_seconds_ =
+      provider_->NewLongestRunningProcessorSecondsMetric(name_);
+  oldest_queued_seconds_ = provider_->NewOldestQueuedSecondsMetric(name_);
+  waiting_items_ = provider_->NewEngineWaitingItemsMetric(name_);
+  failing_items_ = provider_->NewEngineFailingItemsMetric(name_);
+  parked_items_ = provider_->NewEngineParkedItemsMetric(name_);
+  unreachable_seconds_ = provider_->NewEngineUnreachableSecondsMetric(name_);
+  wrong_settings_ = provider_->NewEngineWrongSettingsMetric(name_);
+  has_gauges_ = true;
+}
 
 void SharedQueueMetrics::OnAdds(int64_t n) { Count(adds_.get(), n); }
 
@@ -82,10 +89,12 @@ void SharedQueueMetrics::OnDataLoss() { Count(data_losses_.get(), 1); }
 
 void SharedQueueMetrics::SetNumbers(size_t depth, size_t waiting,
                                     size_t failing, size_t parked) {
+  if (!has_gauges_) MakeGauges();
   if (depth_ != nullptr) {
     for (; depth_set_ < depth; ++depth_set_) depth_->Inc();
     for (; depth_set_ > depth; --depth_set_) depth_->Dec();
   }
+  Set(engine_depth_.get(), static_cast<double>(depth));
   Set(waiting_items_.get(), static_cast<double>(waiting));
   Set(failing_items_.get(), static_cast<double>(failing));
   Set(parked_items_.get(), static_cast<double>(parked));

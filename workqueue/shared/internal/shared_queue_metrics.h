@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
@@ -20,6 +21,10 @@ namespace workqueue::internal {
 // age of the oldest item, and the numbers of items that wait, fail and are
 // parked are those of the queue, as the engine said them last; all else is this
 // process'.
+//
+// The gauges are made when `SetNumbers()` is called first: until the engine has
+// answered, nobody knows how much is in the queue. So a process that cannot
+// begin shows no gauges, and only counts its errors.
 //
 // The core calls it with its lock held. May throw what a metric throws.
 class SharedQueueMetrics {
@@ -46,24 +51,30 @@ class SharedQueueMetrics {
 
  private:
   SharedQueueMetrics(absl::string_view name, MetricsProvider* provider);
+  void MakeGauges();
 
-  const std::unique_ptr<GaugeMetric> depth_;
+  const std::string name_;
+  MetricsProvider* const provider_;
   const std::unique_ptr<CounterMetric> adds_;
   const std::unique_ptr<CounterMetric> retries_;
   const std::unique_ptr<HistogramMetric> latency_;
   const std::unique_ptr<HistogramMetric> work_duration_;
-  const std::unique_ptr<SettableGaugeMetric> unfinished_work_seconds_;
-  const std::unique_ptr<SettableGaugeMetric> longest_running_processor_seconds_;
-  const std::unique_ptr<SettableGaugeMetric> oldest_queued_seconds_;
-  const std::unique_ptr<SettableGaugeMetric> waiting_items_;
-  const std::unique_ptr<SettableGaugeMetric> failing_items_;
-  const std::unique_ptr<SettableGaugeMetric> parked_items_;
   const std::unique_ptr<HistogramMetric> round_trip_;
   const std::unique_ptr<CounterMetric> errors_;
-  const std::unique_ptr<SettableGaugeMetric> unreachable_seconds_;
-  const std::unique_ptr<SettableGaugeMetric> wrong_settings_;
   const std::unique_ptr<CounterMetric> expired_;
   const std::unique_ptr<CounterMetric> data_losses_;
+
+  bool has_gauges_ = false;
+  std::unique_ptr<SettableGaugeMetric> engine_depth_;
+  std::unique_ptr<GaugeMetric> depth_;  // if that one is null
+  std::unique_ptr<SettableGaugeMetric> unfinished_work_seconds_;
+  std::unique_ptr<SettableGaugeMetric> longest_running_processor_seconds_;
+  std::unique_ptr<SettableGaugeMetric> oldest_queued_seconds_;
+  std::unique_ptr<SettableGaugeMetric> waiting_items_;
+  std::unique_ptr<SettableGaugeMetric> failing_items_;
+  std::unique_ptr<SettableGaugeMetric> parked_items_;
+  std::unique_ptr<SettableGaugeMetric> unreachable_seconds_;
+  std::unique_ptr<SettableGaugeMetric> wrong_settings_;
   size_t depth_set_ = 0;
 };
 
