@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Tests that each C++ block in a document is also in a test or in an example,
-// which is compiled and run, and that each link has a target. Blanks may
-// differ, because line lengths and indentation differ.
+// which is compiled and run (that of OpenTelemetry only where it is installed),
+// and that each link to a heading has a target. Blanks may differ, because line
+// lengths and indentation differ.
 
 #include <algorithm>
 #include <cstddef>

@@ -29,14 +29,14 @@ struct SourceContext {
   // If the queue does not take an item, because it throws, or because its
   // engine does not answer or refuses it, as after a password has changed, the
   // controller keeps the item and tries each second to add it, and the call
-  // returns OK. Meanwhile `Controller::Healthy()` returns
-  // an `absl::UnavailableError` that says how many items are kept, and calls do
-  // not wait for the engine. An item is kept once, however often it is added.
-  // A call blocks as long as a million items are kept, but not during a stop:
-  // then it returns `absl::CancelledError`. The controller loses
-  // what is still kept when it stops, and `Controller::Stop()` then returns
-  // false. Items that a rate limiter delays, and `Reschedule()`, are not kept:
-  // the call returns the error.
+  // returns OK. Meanwhile `Controller::Healthy()` returns an
+  // `absl::UnavailableError` that says how many items are kept, and calls do
+  // not wait for the engine. An item is kept once, however often it is added. A
+  // call blocks as long as a million items are kept, but not during a stop:
+  // then it returns `absl::CancelledError`. The controller loses what is still
+  // kept when it stops, and `Controller::Stop()` then returns false. Items that
+  // a rate limiter delays, and `Reschedule()`, are not kept: the call returns
+  // the error.
   //
   // An item that the queue calls wrong (`absl::InvalidArgumentError`), as one
   // that is too long for the engine, is not kept either: the call adds the
