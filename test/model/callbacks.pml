@@ -259,9 +259,12 @@ inline RunCallback(one) {
     fi;
     woken = woken & ~one;
     blocked--;
-#if !defined(BROKEN_WOKEN_FOR_EVER)
+#if defined(BROKEN_CANCELLED_KEEPS_ITS_TURN)
+    woken_getters--;
+#elif !defined(BROKEN_WOKEN_FOR_EVER)
     woken_getters = woken_getters - (cancelled & one -> 0 : 1);
 #endif
+    cancelled = cancelled & ~one;
 #if defined(BROKEN_RUN_WAKES_NOBODY)
     if
     :: got
