@@ -55,17 +55,9 @@ class DatabaseElections final : public ElectionStore,
         : store_(*store), election_(std::move(election)) {}
     ~Elector() override { StopListening(); }
 
-    absl::StatusOr<State> Take() override {
-      return Try([&] { return election_->Take(); });
-    }
-    absl::StatusOr<State> Renew(int64_t token, absl::Duration d) override {
-      return Try([&] { return election_->Renew(token, d); });
-    }
-    absl::StatusOr<State> Look() override {
-      return Try([&] { return election_->Look(); });
-    }
-    absl::StatusOr<State> Release(int64_t token, absl::Duration d) override {
-      return Try([&] { return election_->Release(token, d); });
+    absl::StatusOr<State> Do(Call call, int64_t token,
+                             absl::Duration timeout) override {
+      return Try([&] { return election_->Do(call, token, timeout); });
     }
     void Interrupt() override { election_->Interrupt(); }
 

@@ -41,7 +41,7 @@ namespace workqueue::internal {
 //   * Who listens hears of a release before it returns, or soon after; or when
 //     it listens again, if it could not meanwhile. [AReleaseIsHeard]
 //
-// All stores do the same at random calls. [DoesWhatAServerDoes]
+// All stores do the same at random calls. [DoesWhatTheOneInMemoryDoes]
 //
 // A call that fails may have taken effect, and can be repeated. One call at a
 // time; `Interrupt()` and `StopListening()` from any thread.
@@ -59,20 +59,31 @@ class Election {
   virtual ~Election() = default;
 
   // Takes the lease if nobody else has it. The token is a new one.
-  virtual absl::StatusOr<State> Take() = 0;
+  absl::StatusOr<State> Take() {
+    return Do(Call::kTake, 0, absl::InfiniteDuration());
+  }
 
-  // Renews the lease if this elector has it, with this token. Takes `timeout`
-  // at most, on the machine's clock; so does `Release()`.
-  virtual absl::StatusOr<State> Renew(int64_t token,
-                                      absl::Duration timeout) = 0;
+  // Renews the lease if this elector has it, with this token.
+  absl::StatusOr<State> Renew(int64_t token, absl::Duration timeout) {
+    return Do(Call::kRenew, token, timeout);
+  }
 
   // Changes nothing.
-  virtual absl::StatusOr<State> Look() = 0;
+  absl::StatusOr<State> Look() {
+    return Do(Call::kLook, 0, absl::InfiniteDuration());
+  }
 
   // Ends the lease if this elector has it, with this token, and tells all that
   // listen.
-  virtual absl::StatusOr<State> Release(int64_t token,
-                                        absl::Duration timeout) = 0;
+  absl::StatusOr<State> Release(int64_t token, absl::Duration timeout) {
+    return Do(Call::kRelease, token, timeout);
+  }
+
+  // What the functions above do. Takes `timeout` and
+  // `ElectionOptions::timeout` at most, on the machine's clock.
+  enum class Call { kTake, kRenew, kLook, kRelease };
+  virtual absl::StatusOr<State> Do(Call call, int64_t token,
+                                   absl::Duration timeout) = 0;
 
   // From now on a call that would block fails instead, also the one that is in
   // progress.

@@ -41,6 +41,21 @@ absl::Status Named(const absl::Status& status, absl::string_view election,
   return absl::Status(status.code(), message);
 }
 
+// The script's name of a call.
+absl::string_view ModeOf(Election::Call call) {
+  switch (call) {
+    case Election::Call::kTake:
+      return "take";
+    case Election::Call::kRenew:
+      return "renew";
+    case Election::Call::kLook:
+      return "look";
+    case Election::Call::kRelease:
+      return "release";
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string LeaderKey(absl::string_view election) {
@@ -81,11 +96,10 @@ bool LeaderLease::CanLast(absl::Duration duration) {
   return Ticks(absl::Microseconds(1)).From(duration) != kForever;
 }
 
-absl::StatusOr<LeaderLease::State> LeaderLease::Call(absl::string_view mode,
-                                                     int64_t token,
-                                                     absl::Duration timeout) {
+absl::StatusOr<LeaderLease::State> LeaderLease::Do(Call call, int64_t token,
+                                                   absl::Duration timeout) {
   const absl::Time deadline = Now() + std::min(timeout, timeout_);
-  absl::StatusOr<RedisReply> reply = Evaluate(mode, token, deadline);
+  absl::StatusOr<RedisReply> reply = Evaluate(ModeOf(call), token, deadline);
   if (!reply.ok()) return Named(reply.status(), election_, redis_.address);
   absl::StatusOr<State> state = Parse(**reply);
   if (!state.ok()) {

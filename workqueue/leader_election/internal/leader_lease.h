@@ -50,15 +50,8 @@ class LeaderLease final : public Election {
   // Whether the server can count `duration`.
   static bool CanLast(absl::Duration duration);
 
-  absl::StatusOr<State> Take() override { return Call("take", 0, timeout_); }
-  absl::StatusOr<State> Renew(int64_t token, absl::Duration timeout) override {
-    return Call("renew", token, timeout);
-  }
-  absl::StatusOr<State> Look() override { return Call("look", 0, timeout_); }
-  absl::StatusOr<State> Release(int64_t token,
-                                absl::Duration timeout) override {
-    return Call("release", token, timeout);
-  }
+  absl::StatusOr<State> Do(Call call, int64_t token,
+                           absl::Duration timeout) override;
 
   void Interrupt() override { interrupt_.Set(); }
 
@@ -67,8 +60,6 @@ class LeaderLease final : public Election {
   void StopListening() override { listener_.Stop(); }
 
  private:
-  absl::StatusOr<State> Call(absl::string_view mode, int64_t token,
-                             absl::Duration timeout);
   absl::StatusOr<RedisReply> Evaluate(absl::string_view mode, int64_t token,
                                       absl::Time deadline);
   absl::StatusOr<State> Parse(const redisReply& reply) const;

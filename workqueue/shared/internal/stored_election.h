@@ -25,7 +25,7 @@ namespace workqueue::internal {
 // Thread-compatible.
 class StoredElection {
  public:
-  enum class Call { kTake, kRenew, kLook, kRelease };
+  using Call = Election::Call;
 
   // Who calls. No two electors have the same number.
   struct Elector {

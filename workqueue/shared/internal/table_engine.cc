@@ -167,20 +167,8 @@ class TableEngine::ElectionClient final : public Election {
                  const ElectionOptions& options);
   ~ElectionClient() override { StopListening(); }
 
-  absl::StatusOr<Election::State> Take() override {
-    return Do(StoredElection::Call::kTake, 0, timeout_);
-  }
-  absl::StatusOr<Election::State> Renew(int64_t token,
-                                        absl::Duration timeout) override {
-    return Do(StoredElection::Call::kRenew, token, timeout);
-  }
-  absl::StatusOr<Election::State> Look() override {
-    return Do(StoredElection::Call::kLook, 0, timeout_);
-  }
-  absl::StatusOr<Election::State> Release(int64_t token,
-                                          absl::Duration timeout) override {
-    return Do(StoredElection::Call::kRelease, token, timeout);
-  }
+  absl::StatusOr<State> Do(Call call, int64_t token,
+                           absl::Duration timeout) override;
 
   void Interrupt() override {
     interrupted_ = true;
@@ -207,9 +195,6 @@ class TableEngine::ElectionClient final : public Election {
   }
 
  private:
-  absl::StatusOr<Election::State> Do(StoredElection::Call call, int64_t token,
-                                     absl::Duration timeout);
-
   const std::shared_ptr<TableEngine::State> state_;
   const std::string key_;
   const StoredElection::Elector elector_;
@@ -514,19 +499,19 @@ TableEngine::ElectionClient::ElectionClient(
       timeout_(options.timeout) {}
 
 absl::StatusOr<Election::State> TableEngine::ElectionClient::Do(
-    StoredElection::Call call, int64_t token, absl::Duration timeout) {
+    Call call, int64_t token, absl::Duration timeout) {
   Election::State result;
   const auto body = [&](EngineTables& tables, bool /*full*/) {
     const auto store = tables.Open(EngineTables::kElections);
     StoredElection election(store.get(), key_);
     result = election.Do(call, elector_, token,
                          absl::ToUnixNanos(state_->NowIn(tables)));
-    if (call == StoredElection::Call::kRelease && result.done) tables.Notify();
+    if (call == Call::kRelease && result.done) tables.Notify();
     return absl::OkStatus();
   };
   const absl::Time deadline = MachineTime() + std::min(timeout, timeout_);
   const absl::Status status =
-      call == StoredElection::Call::kLook
+      call == Call::kLook
           ? state_->database().Read(deadline, body, &interrupted_)
           : state_->database().Write(deadline, body, &interrupted_);
   if (!status.ok()) return status;

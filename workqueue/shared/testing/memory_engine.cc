@@ -109,7 +109,7 @@ class MemoryEngine::State {
 
   // The calls of an elector.
   int64_t NewNumber();
-  absl::StatusOr<Election::State> Elect(StoredElection::Call call,
+  absl::StatusOr<Election::State> Elect(Election::Call call,
                                         const Elector& elector, int64_t token);
   void Interrupt(Elector* elector);
   void ListenToReleases(Elector* elector, std::function<void()> heard);
@@ -441,14 +441,14 @@ int64_t MemoryEngine::State::NewNumber() {
 }
 
 absl::StatusOr<Election::State> MemoryEngine::State::Elect(
-    StoredElection::Call call, const Elector& elector, int64_t token) {
+    Election::Call call, const Elector& elector, int64_t token) {
   MutexLock lock(&mu_);
   const std::string& process = elector.elector.identity;
   absl::Status status = AwaitRequest(process, "elect", &elector.interrupted);
   if (!status.ok()) return status;
   const Election::State state = StoredElection(&elections_, elector.election)
                                     .Do(call, elector.elector, token, Now());
-  if (call == StoredElection::Call::kRelease && state.done) {
+  if (call == Election::Call::kRelease && state.done) {
     for (const Elector* it : electors_) {
       if (it->election == elector.election && it->hears) it->heard();
     }
@@ -541,19 +541,9 @@ class MemoryEngine::ElectionClient final : public Election {
 
   ~ElectionClient() override { StopListening(); }
 
-  absl::StatusOr<State> Take() override {
-    return state_->Elect(StoredElection::Call::kTake, elector_, 0);
-  }
-  absl::StatusOr<State> Renew(int64_t token,
-                              absl::Duration /*timeout*/) override {
-    return state_->Elect(StoredElection::Call::kRenew, elector_, token);
-  }
-  absl::StatusOr<State> Look() override {
-    return state_->Elect(StoredElection::Call::kLook, elector_, 0);
-  }
-  absl::StatusOr<State> Release(int64_t token,
-                                absl::Duration /*timeout*/) override {
-    return state_->Elect(StoredElection::Call::kRelease, elector_, token);
+  absl::StatusOr<State> Do(Call call, int64_t token,
+                           absl::Duration /*timeout*/) override {
+    return state_->Elect(call, elector_, token);
   }
 
   void Interrupt() override { state_->Interrupt(&elector_); }
