@@ -305,6 +305,8 @@ void AsyncWorkers::Begin(const FlightPtr& flight) {
           [flight] { flight->gate_->workers->Cancel(flight); }, remaining);
       if (task.ok()) flight->deadline_ = *task;
     });
+    // The clock may have been set meanwhile: the task has a delay.
+    if (flight->Remaining() <= absl::ZeroDuration()) Cancel(flight);
   }
   // If the function throws, its argument is no dropped completion.
   const ReconcileCompletion held(flight);
