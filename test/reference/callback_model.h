@@ -32,10 +32,13 @@ class CallbackModel {
   }
 
   // Submits callbacks. The queue has `len` items. At most four callbacks are on
-  // their way at a time.
+  // their way at a time, beside those that are cancelled.
   void Submit(size_t len, bool shutting_down) {
-    while (!waiting_.empty() && submitted_.size() < 4 &&
-           (shutting_down || submitted_.size() < len)) {
+    const auto on_their_way = [this] {
+      return submitted_.size() - cancelled_.size();
+    };
+    while (!waiting_.empty() && on_their_way() < 4 &&
+           (shutting_down || on_their_way() < len)) {
       submitted_.push_back(*waiting_.begin());
       waiting_.erase(waiting_.begin());
     }
