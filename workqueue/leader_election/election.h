@@ -54,6 +54,8 @@ class Election {
     absl::Duration remaining;  // until the lease ends
   };
 
+  enum class Call { kTake, kRenew, kLook, kRelease };
+
   // No call is in progress, also none of a listener's functions, when it
   // returns.
   virtual ~Election() = default;
@@ -81,7 +83,6 @@ class Election {
 
   // What the functions above do. Takes `timeout` and
   // `ElectionOptions::timeout` at most, on the machine's clock.
-  enum class Call { kTake, kRenew, kLook, kRelease };
   virtual absl::StatusOr<State> Do(Call call, int64_t token,
                                    absl::Duration timeout) = 0;
 
