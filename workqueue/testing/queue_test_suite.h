@@ -976,6 +976,7 @@ TEST_P(AcquireAsyncTestSuite, AcquireNextAsyncTakesAnEmptyLease) {
   Lease<std::string> lease;
   const AcquireId a = queue_->AcquireNextAsync(&lease, &executor_, Note("a"));
   queue_->AcquireNextAsync(&lease, &executor_, Note("b"));
+  Settle();
   EXPECT_FALSE(lease);
   EXPECT_TRUE(queue_->CancelAcquire(a));
   queue_->Add("1");
