@@ -3,12 +3,14 @@
 
 #include "workqueue/base/printable.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/cord.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
@@ -74,6 +76,12 @@ std::string Printable(absl::string_view text, size_t max_bytes) {
     }
   }
   return printable;
+}
+
+bool HasControls(absl::string_view text) {
+  return std::any_of(text.begin(), text.end(), [](char c) {
+    return absl::ascii_iscntrl(static_cast<unsigned char>(c));
+  });
 }
 
 std::string ToUtf8(absl::string_view text) {

@@ -39,6 +39,10 @@ constexpr size_t kPrintedErrorBytes = 1024;
 std::string Printable(absl::string_view text,
                       size_t max_bytes = kPrintedItemBytes);
 
+// Whether `text` has an ASCII control character. It would end an address or a
+// path that is taken as a C string, or break the line of a message.
+bool HasControls(absl::string_view text);
+
 // Returns `text` with U+FFFD in the place of each byte that is not valid UTF-8.
 // This is for texts that leave the process in a format that is UTF-8 and has
 // escapes of its own: labels of Prometheus, attributes of OpenTelemetry, HTML.

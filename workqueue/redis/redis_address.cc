@@ -8,7 +8,6 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -28,6 +27,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
+#include "workqueue/base/printable.h"
 #include "workqueue/redis/redis_options.h"
 #include "workqueue/redis/source_of_address.h"
 #include "workqueue/redis/tls_session.h"
@@ -211,14 +211,6 @@ absl::Status ParseAddress(RedisOptions* options) {
         "unix:///path");
   }
   return absl::OkStatus();
-}
-
-// What takes an address or a name ends it at such a character, or shows it in
-// two lines.
-bool HasControls(absl::string_view text) {
-  return std::any_of(text.begin(), text.end(), [](char c) {
-    return absl::ascii_iscntrl(static_cast<unsigned char>(c));
-  });
 }
 
 constexpr absl::string_view kNoControls =

@@ -698,23 +698,16 @@ absl::Status SharedQueue<T>::Requeue(Lease<T>* lease,
   if (leased == nullptr) {
     return absl::InvalidArgumentError("lease leases no item of this queue");
   }
-  for (const auto& [name, is_given] :
-       {std::pair("rate_limited", options.rate_limited),
-        {"reschedule", options.reschedule},
-        {"retry", options.retry},
-        {"retry_after", options.retry_after.has_value()}}) {
-    if (!is_given) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        name, " is given; Requeue() has only a time and a priority"));
-  }
-  const internal::HeldItem* const held = leased->held();
   absl::Status status =
-      queue_
-          .Apply({{Operation::kRequeue, held->item, held->token,
-                   queue_.ticks().From(
-                       options.after.value_or(absl::ZeroDuration())),
-                   options.priority}})
-          .status();
+      internal::CheckOnlyTimeAndPriority("Requeue()", options);
+  if (!status.ok()) return status;
+  const internal::HeldItem* const held = leased->held();
+  status = queue_
+               .Apply({{Operation::kRequeue, held->item, held->token,
+                        queue_.ticks().From(
+                            options.after.value_or(absl::ZeroDuration())),
+                        options.priority}})
+               .status();
   if (!status.ok()) return Logged(std::move(status), &**lease, "an addition");
   Release(lease);
   return absl::OkStatus();

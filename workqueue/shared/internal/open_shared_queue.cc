@@ -256,4 +256,18 @@ absl::StatusOr<std::unique_ptr<SharedQueueParts>> OpenSharedQueue(
   return parts;
 }
 
+absl::Status CheckOnlyTimeAndPriority(absl::string_view call,
+                                      const AddOptions& options) {
+  for (const auto& [name, is_given] :
+       {std::pair("rate_limited", options.rate_limited),
+        {"reschedule", options.reschedule},
+        {"retry", options.retry},
+        {"retry_after", options.retry_after.has_value()}}) {
+    if (!is_given) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        name, " is given; ", call, " has only a time and a priority"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace workqueue::internal

@@ -7,9 +7,12 @@
 #include <memory>
 #include <optional>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "ratelimit/token_bucket.h"
+#include "workqueue/interfaces.h"
 #include "workqueue/shared/internal/byte_queue.h"
 #include "workqueue/shared/internal/engine.h"
 #include "workqueue/shared/shared_queue_options.h"
@@ -39,6 +42,11 @@ struct SharedQueueParts {
 absl::StatusOr<std::unique_ptr<SharedQueueParts>> OpenSharedQueue(
     const SharedQueueOptionsBase& options,
     const std::optional<EngineOperation>& set_groups);
+
+// Returns an `absl::InvalidArgumentError` if `options` have more than a time
+// and a priority, which is all that `call` has. It names the field.
+absl::Status CheckOnlyTimeAndPriority(absl::string_view call,
+                                      const AddOptions& options);
 
 }  // namespace workqueue::internal
 

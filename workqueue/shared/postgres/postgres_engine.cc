@@ -28,6 +28,7 @@
 #include "workqueue/clock/clock.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/redis/source_of_address.h"
+#include "workqueue/shared/internal/open_shared_queue.h"
 #include "workqueue/shared/internal/partition_names.h"
 #include "workqueue/shared/internal/table_engine.h"
 #include "workqueue/shared/postgres/internal/postgres_connection.h"
@@ -212,16 +213,9 @@ absl::Status PostgresEngine::AddInTransaction(
   if (status.ok()) status = internal::CheckQueueName(queue);
   if (status.ok()) status = CheckTransaction(connection);
   if (!status.ok()) return status;
-  for (const auto& [name, is_given] :
-       {std::pair("rate_limited", options.rate_limited),
-        {"reschedule", options.reschedule},
-        {"retry", options.retry},
-        {"retry_after", options.retry_after.has_value()}}) {
-    if (!is_given) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        name,
-        " is given; an add in a transaction has only a time and a priority"));
-  }
+  status =
+      internal::CheckOnlyTimeAndPriority("an add in a transaction", options);
+  if (!status.ok()) return status;
   for (const std::string& item : items) {
     if (item.size() <= internal::PostgresDatabase::kMaxItemBytes) continue;
     return absl::InvalidArgumentError(

@@ -3,7 +3,6 @@
 
 #include "workqueue/shared/sqlite/sqlite_engine.h"
 
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -11,12 +10,12 @@
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
+#include "workqueue/base/printable.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/shared/internal/table_engine.h"
 #include "workqueue/shared/sqlite/internal/sqlite_file.h"
@@ -31,9 +30,7 @@ absl::StatusOr<std::unique_ptr<SqliteEngine>> SqliteEngine::Create(
         "path is empty; it must name a file, which may not be there yet");
   }
   // The system would end the path there, and take one file for another.
-  if (std::any_of(path.begin(), path.end(), [](char c) {
-        return absl::ascii_iscntrl(static_cast<unsigned char>(c));
-      })) {
+  if (internal::HasControls(path)) {
     return absl::InvalidArgumentError(
         absl::StrCat("path is \"", absl::CEscape(path),
                      "\"; it must not contain control characters"));
