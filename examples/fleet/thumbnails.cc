@@ -148,7 +148,7 @@ class Thumbnails {
     return status;
   }
 
-  // What cannot be read counts as old, so that `Make()` tells why.
+  // A picture that cannot be read counts as old, so that `Make()` tells why.
   bool IsOld(const std::string& name) const {
     const absl::StatusOr<std::string> picture = ReadFile(folder_ / "in" / name);
     const absl::StatusOr<std::string> made = ReadFile(folder_ / "out" / name);
@@ -195,7 +195,7 @@ class Thumbnails {
     if (before > token) {
       return absl::AbortedError("a later worker has made the thumbnail");
     }
-    // Who has the lock has the temporary file.
+    // The holder of the lock is alone with the temporary file.
     return ReplaceFile(path, folder_ / "part", content);
   }
 

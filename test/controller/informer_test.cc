@@ -116,7 +116,7 @@ TEST_F(InformerTest, ListsAndThenWatches) {
   EXPECT_EQ(server_.watches(), 1);
 }
 
-// What the store has may be old from then on.
+// From then on the objects in the store may be old.
 TEST_F(InformerTest, TellsThatItHasBeenStopped) {
   auto informer = Recorded();
   informer->Stop();

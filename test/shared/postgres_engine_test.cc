@@ -518,7 +518,7 @@ TEST_F(PostgresEngineTest, WrongAddressesAreNamed) {
   EXPECT_TRUE(absl::IsUnavailable(nobody)) << nobody;
 }
 
-// A wait would never end. What libpq says of them may show a password.
+// A wait would never end. The messages of libpq may show a password.
 TEST_F(PostgresEngineTest, AddressesThatLibpqRefusesAreWrong) {
   for (const std::string& wrong :
        {absl::StrCat(address_, "&sslmod=SECRET"),

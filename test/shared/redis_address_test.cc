@@ -206,7 +206,7 @@ TEST(RedisAddressTest, RefusesWhatDoesNotCombine) {
             "database is -1; it must not be negative");
 }
 
-// It would end there for who takes it: another file or host would be meant.
+// A C string ends at a zero byte, and would name another file or host.
 TEST(RedisAddressTest, RefusesControlCharacters) {
   const std::string zero(1, '\0');
   const std::string why = "; it must not contain control characters";

@@ -81,7 +81,7 @@ class Election {
     return Do(Call::kRelease, token, timeout);
   }
 
-  // What the functions above do. Takes `timeout` and
+  // Makes the call of one of the functions above. Takes `timeout` and
   // `ElectionOptions::timeout` at most, on the machine's clock.
   virtual absl::StatusOr<State> Do(Call call, int64_t token,
                                    absl::Duration timeout) = 0;

@@ -364,9 +364,7 @@ TEST(SimulationTest, ATraceFailsAgain) {
   EXPECT_EQ(again.trace, found.trace);
 }
 
-// Between two steps of one thread, the other one makes both of its steps: that
-// is one preemption, and the simplest schedule.
-// What has not been run has not passed.
+// A search without a schedule does not pass.
 TEST(SimulationTest, RefusesWrongOptions) {
   const auto report_of = [](const Options& options) {
     const Result result = Explore(options, [] {});
@@ -424,6 +422,8 @@ TEST(SimulationTest, TheTraceOfTheFirstScheduleIsATrace) {
   EXPECT_EQ(result.schedules, 1u);
 }
 
+// Between two steps of one thread, the other one makes both of its steps: that
+// is one preemption, and the simplest schedule.
 TEST(SimulationTest, SimplifiesASchedule) {
   const Result found = Explore(Options(), [] { AddTwice(AddInTwoSteps); });
   ASSERT_TRUE(found.failed);

@@ -126,7 +126,7 @@ NamedInspection InspectWith(const Server& server, const SharedQueueName& name,
           /*samples=*/{}};
 }
 
-// What to print, and the error with which the program ends.
+// The text to print, and the error with which the program ends.
 struct Output {
   std::string text;
   absl::Status status;

@@ -183,7 +183,7 @@ absl::StatusOr<std::string> SharedQueueCore::CheckSettings(
   MutexLock lock(&mu_);
   if (!settings.ok()) {
     Report([](SharedQueueMetrics* metrics) { metrics->OnError(); });
-    // What was right then may be wrong by now.
+    // A setting that was right may be wrong by now.
     num_wrong_settings_ = (std::max)(num_wrong_settings_, size_t{1});
     settings_problem_ =
         absl::StrCat("the settings could not be seen since ",

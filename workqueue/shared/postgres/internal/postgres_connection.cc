@@ -230,8 +230,8 @@ absl::Status StatusOf(const PGresult* result) {
 }
 
 // Why there is no connection. Its errors are verbose: libpq tells the code of
-// such an error only in the text. What does not pass by itself, and waits for
-// somebody who changes the server or the address, is not unavailable.
+// such an error only in the text. An error is not `kUnavailable` if it lasts
+// until somebody changes the server or the address.
 absl::Status WhyRefused(const PGconn* connection) {
   std::vector<absl::string_view> lines;
   for (absl::string_view line :
