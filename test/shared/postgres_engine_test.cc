@@ -759,7 +759,7 @@ class PostgresServerTest : public PostgresEngineTest {
 TEST_F(PostgresServerTest, ACrashOfTheServerLosesNothing) {
   const auto engine = NewEngine(*server_);
   auto options = Options(*engine);
-  options.call_timeout = absl::Milliseconds(200);
+  options.call_timeout = absl::Seconds(2);
   const auto queue = *Queue::Create(options);
   ASSERT_TRUE(Add(*queue, "x").ok());
   const auto lease = queue->Acquire();
@@ -845,7 +845,7 @@ TEST_F(PostgresServerTest, ARequestPassesNoRemains) {
 TEST_F(PostgresServerTest, CallsWaitForALockOnlyUntilTheirDeadline) {
   const auto engine = NewEngine(*server_);
   auto options = Options(*engine);
-  options.call_timeout = absl::Milliseconds(100);
+  options.call_timeout = absl::Seconds(2);
   const auto queue = *Queue::Create(options);
   Connection other(server_->address());
   other.Do("BEGIN");
@@ -909,7 +909,7 @@ TEST_F(PostgresServerTest, AListenerGoesOnBesideItsLostConnection) {
 // Calls a queue, and makes another one, while somebody holds the tables.
 void CallWithout(const std::string& tables, const std::string& server,
                  SharedQueueOptions<std::string> options) {
-  options.call_timeout = absl::Milliseconds(100);
+  options.call_timeout = absl::Seconds(1);
   options.require_durable_server = false;
   const auto queue = *Queue::Create(options);
   options.name += " 2";

@@ -260,7 +260,7 @@ TEST_P(PassingStateTest, IsAnErrorOfACallIfItLasts) {
   SharedQueueOptions<std::string> options;
   options.name = "q";
   options.redis.address = proxy_->socket_path();
-  options.call_timeout = absl::Milliseconds(300);
+  options.call_timeout = absl::Seconds(1);
   auto queue = Queue::Create(options);
   ASSERT_TRUE(queue.ok()) << queue.status();
   proxy_->SetHook([](std::string* reply) {

@@ -69,7 +69,7 @@ class SharedQueueOutageTest : public RedisFixture {
     options.name = "q";
     options.redis.address = server()->socket_path();
     options.lease = absl::Seconds(60);
-    options.call_timeout = absl::Milliseconds(500);
+    options.call_timeout = absl::Seconds(1);
     options.log_sink = &messages_;
     return options;
   }

@@ -186,7 +186,7 @@ TEST_F(SqliteEngineTest, CallsThatMeetAreSyncedTogether) {
 TEST_F(SqliteEngineTest, ALockedFileLosesNothing) {
   const auto engine = NewEngine();
   auto options = Options(*engine);
-  options.call_timeout = absl::Milliseconds(50);
+  options.call_timeout = absl::Seconds(1);
   const auto queue = *Queue::Create(options);
   Connection other(path_);
   other.Do("BEGIN IMMEDIATE");
