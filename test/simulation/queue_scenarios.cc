@@ -464,8 +464,10 @@ const AddScenario ring("ring", "contended adds to a Queue", [] {
     int64_t add_begin, add_end, out_begin, out_end;
   };
   std::map<Key, Item> items;
-  // Without memory, what was pushed may come after what is added later.
+  // Without memory, what was pushed may come after what is added later, and
+  // after a worker has got the same item.
   const bool memory_lasts = OneIn(2);
+  std::vector<std::pair<Key, int64_t>> late;
   const auto if_memory_lasts = [&](absl::FunctionRef<void()> f) {
     if (!memory_lasts) return IfMemoryLasts(f);
     f();
@@ -506,7 +508,11 @@ const AddScenario ring("ring", "contended adds to a Queue", [] {
         if (!added) break;
         items[key].add_begin = begin;
         items[key].add_end = history.Begin();
-        history.End(key, QueueOperation::kAdd, begin);
+        if (memory_lasts) {
+          history.End(key, QueueOperation::kAdd, begin);
+        } else {
+          late.emplace_back(key, begin);
+        }
         // Whoever has added an item sees it.
         if (Choose(4) == 3) {
           queue.TakeSnapshotOf(key).IgnoreError();
@@ -574,6 +580,9 @@ const AddScenario ring("ring", "contended adds to a Queue", [] {
   threads.Join();
   if (drains) worker.join();
   while (take(absl::ZeroDuration())) {
+  }
+  for (const auto& [key, added] : late) {
+    history.End(key, QueueOperation::kAdd, added);
   }
   history.IsIdle(history.Begin());
   history.Verify();
