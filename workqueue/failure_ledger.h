@@ -20,11 +20,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "ratelimit/rate_limiter.h"
 #include "workqueue/base/exceptions.h"
 #include "workqueue/base/intrusive_list.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/base/node_hash_set.h"
-#include "workqueue/base/one_more_failure.h"
 #include "workqueue/base/printable.h"
 #include "workqueue/base/slab.h"
 #include "workqueue/clock/clock.h"
@@ -264,10 +264,11 @@ class FailureLedger {
     UpdateNumbers();
   }
 
-  // Updates the numbers that are read without the lock.
+  // Updates the numbers that are read without the lock, first the one that
+  // `Find()` reads last: at no moment has an item left both that is parked now.
   void UpdateNumbers() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    num_failing_.store(failing_.size());
     num_parked_.store(parked_.size());
+    num_failing_.store(failing_.size());
   }
 
   void RecordUnparked() const {

@@ -24,6 +24,7 @@
 #include "test/simulation/scenario.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/executor.h"
+#include "workqueue/failure_ledger.h"
 #include "workqueue/fair_ordering.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/lease.h"
@@ -625,6 +626,19 @@ const AddScenario ring_callbacks(
               "a callback waits while an item is queued");
       });
       queue.ShutDown();
+    });
+
+// A worker parks an item while another thread looks for it.
+const AddScenario ledger(
+    "failure_ledger", "an item that fails is found while it is parked", [] {
+      FailureLedgerOptions options;
+      options.max_failures = 2;
+      const auto ledger = *FailureLedger<Key>::Create(options);
+      ledger->RecordFailure("a", absl::InternalError("fails"));
+      sync::Thread other(
+          [&] { ledger->RecordFailure("a", absl::InternalError("fails")); });
+      Check(ledger->Find("a").has_value(), "an item that fails is not found");
+      other.join();
     });
 
 // Few threads and calls, for a search of all schedules.
