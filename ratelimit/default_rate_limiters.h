@@ -58,7 +58,7 @@ template <typename T, typename Hash = typename absl::flat_hash_set<T>::hasher,
           typename Eq = typename absl::flat_hash_set<T>::key_equal>
 std::unique_ptr<RateLimiter<T>> DefaultControllerRateLimiter(
     Clock* clock = Clock::GetRealClock()) {
-  if (clock == nullptr) clock = Clock::GetRealClock();
+  clock = OrRealClock(clock);
   // No Create() fails with these arguments.
   return *MaxOfRateLimiter<T>::Create(
       *ItemExponentialFailureRateLimiter<T, Hash, Eq>::Create(

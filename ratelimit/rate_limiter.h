@@ -82,6 +82,15 @@ class RateLimiter {
   }
 };
 
+namespace internal {
+
+// Returns `failures` + 1, or `failures` if it is the largest `int`.
+constexpr int OneMoreFailure(int failures) {
+  return failures == (std::numeric_limits<int>::max)() ? failures
+                                                       : failures + 1;
+}
+
+}  // namespace internal
 }  // namespace workqueue
 
 #endif  // WORKQUEUE_RATELIMIT_RATE_LIMITER_H_

@@ -202,7 +202,8 @@ class DelayingQueue final
         copy(entry->item(), self->waiting_.DueAt(entry));
       }
     }
-    internal::SortWaiting(&*snapshot);
+    internal::SortBy(&snapshot->waiting, {},
+                     [](const auto& it) { return it.ready_at; });
     // In the queue below, items may wait, too.
     while (snapshot->waiting.size() > max) snapshot->waiting.pop_back();
     return snapshot;
@@ -454,8 +455,7 @@ class DelayingQueue final
 
   template <typename F>
   bool AddDueBatch(absl::Time now, F add) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    constexpr int kBatchSize = 100;
-    for (int i = 0; i < kBatchSize; ++i) {
+    for (int i = 0; i < WaitingLoop::Client::kMostAtOnce; ++i) {
       auto* const due = waiting_.Due(now);
       if (due == nullptr) return false;
       const bool added = errors_.Try(

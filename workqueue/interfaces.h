@@ -6,9 +6,10 @@
 // with any implementation. `Queue`, `DelayingQueue`, `RateLimitingQueue` and
 // `PriorityQueue` are the implementations of this library.
 //
-// An implementation provides the virtual functions, twelve at most in a queue
-// without delays. `workqueue/queue_base.h` has the parts that it can start
-// from, and `workqueue/testing/queue_test_suite.h` the tests that it must pass.
+// An implementation provides the pure virtual functions, twelve at most in a
+// queue without delays. `workqueue/queue_base.h` has the parts that it can
+// start from, and `workqueue/testing/queue_test_suite.h` the tests that it must
+// pass.
 //
 // Every implementation keeps the promises of k8s.io/client-go/util/workqueue:
 //

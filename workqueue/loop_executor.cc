@@ -20,9 +20,6 @@ using internal::MutexLock;
 
 namespace {
 
-// The most tasks that run before other clients of the loop have their turn.
-constexpr int kMaxTasks = 100;
-
 Clock* ClockOf(const std::shared_ptr<WaitingLoop>& loop) {
   internal::DieIfNull(loop, "loop of a LoopExecutor");
   return loop->clock();
@@ -64,7 +61,7 @@ bool LoopExecutor::RunNext() {
 }
 
 absl::Time LoopExecutor::Run(absl::Time now) {
-  for (int i = 0; i < kMaxTasks && RunNext(); ++i) {
+  for (int i = 0; i < kMostAtOnce && RunNext(); ++i) {
   }
   MutexLock lock(&mu_);
   will_run_ = !tasks_.empty();

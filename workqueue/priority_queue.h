@@ -184,40 +184,43 @@ class PriorityQueue final
   }
   absl::StatusOr<Snapshot<T>> TakeSnapshotWith(
       const SnapshotOptions<T>& options) const override {
-    {
-      // Applies the additions that have been pushed, which a caller cannot see.
-      Lock lock(const_cast<PriorityQueue*>(this));
-    }
+    // A lock applies the additions that have been pushed, which a caller cannot
+    // see.
+    auto* const self = const_cast<PriorityQueue*>(this);
     Snapshot<T> snapshot;
     // Of the queued and of the waiting items; empty if these are in order.
     std::vector<int64_t> queued_sequences;
     std::vector<int64_t> waiting_sequences;
     if (options.only != nullptr) {
       const size_t hash = Hash()(*options.only);
-      MutexLock lock(&this->mu_);
-      const Entry* const entry = this->entries_.Find(*options.only, hash);
-      this->CopyOf(entry, &snapshot);
-      if (!this->ShuttingDown()) {
-        snapshot.num_waiting = waiting_.size();
+      Lock lock(self);
+      const Entry* const entry = self->entries_.Find(*options.only, hash);
+      self->CopyOf(entry, &snapshot);
+      if (!self->ShuttingDown()) {
+        snapshot.num_waiting = self->waiting_.size();
         if (entry != nullptr && entry->waiting) {
-          CopySlot(waiting_[entry->heap_index], &snapshot);
+          self->CopySlot(self->waiting_[entry->heap_index], &snapshot);
         }
       }
     } else {
       const size_t max = options.max;
       this->ReserveQueued(max, &snapshot);
-      MutexLock lock(&this->mu_);
-      this->CopyUpTo(max, &snapshot);
-      if (max >= snapshot.num_queued && !this->order_.has_ordering()) {
+      Lock lock(self);
+      self->CopyUpTo(max, &snapshot);
+      if (max >= snapshot.num_queued && !self->order_.has_ordering()) {
         queued_sequences.reserve(snapshot.num_queued);
-        this->order_.ForFirst(max, [&queued_sequences](const Entry& entry) {
+        self->order_.ForFirst(max, [&queued_sequences](const Entry& entry) {
           queued_sequences.push_back(entry.sequence);
         });
       }
-      CopyWaiting(max, &snapshot, &waiting_sequences);
+      self->CopyWaiting(max, &snapshot, &waiting_sequences);
     }
-    internal::SortQueued(&snapshot, queued_sequences);
-    internal::SortWaiting(&snapshot, waiting_sequences);
+    if (!queued_sequences.empty()) {
+      internal::SortBy(&snapshot.queued, queued_sequences,
+                       [](const auto& it) { return -int64_t{it.priority}; });
+    }
+    internal::SortBy(&snapshot.waiting, waiting_sequences,
+                     [](const auto& it) { return it.ready_at; });
     internal::CountFailures(&snapshot, *rate_limiter_);
     return snapshot;
   }
@@ -226,7 +229,6 @@ class PriorityQueue final
   using Core = internal::InMemoryQueue<T, internal::PriorityOrder<T>, Hash, Eq>;
   using typename Core::Entry;
   using typename Core::Lock;
-  using typename Core::MutexLock;
   using Place = typename internal::PriorityOrder<T>::Place;
 
   // A waiting item. Sorts by the order in which the items become due.
@@ -540,10 +542,8 @@ class PriorityQueue final
 
   // Does the work of `Run()`, and returns the time of the next call.
   absl::Time RunBatch(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
-    // The lock is released after this many items, so that other threads can
-    // take it.
-    constexpr int kBatchSize = 100;
-    for (int i = 0; i < kBatchSize; ++i) {
+    // The lock is released then, so that other threads can take it.
+    for (int i = 0; i < kMostAtOnce; ++i) {
       if (waiting_.empty()) {
         if (this->ShuttingDown()) waiting_.Clear();
         return absl::InfiniteFuture();

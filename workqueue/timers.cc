@@ -21,14 +21,6 @@ namespace workqueue {
 
 using internal::MutexLock;
 
-namespace {
-
-// The most callbacks that are submitted before other clients of the loop have
-// their turn.
-constexpr int kMaxSubmitted = 100;
-
-}  // namespace
-
 Timers::Timers(TimersOptions options)
     : clock_(options.clock.clock()),
       loop_(options.clock.LoopOrNew(options.name)),
@@ -110,7 +102,7 @@ absl::Time Timers::Run(absl::Time now) {
     MutexLock lock(&mu_);
     int count = 0;
     internal::SlabId slot = internal::kNoSlabId;
-    while (count < kMaxSubmitted &&
+    while (count < kMostAtOnce &&
            (slot = waiting_.Due(now)) != internal::kNoSlabId) {
       waiting_.Remove(slot);
       Entry* const entry = entries_.At(slot);

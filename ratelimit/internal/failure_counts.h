@@ -16,7 +16,6 @@
 #include "ratelimit/rate_limiter.h"
 #include "workqueue/base/lru_map.h"
 #include "workqueue/base/mutex_lock.h"
-#include "workqueue/base/one_more_failure.h"
 #include "workqueue/simulation/sync.h"
 
 namespace workqueue::internal {

@@ -14,7 +14,7 @@
 #include "gtest/gtest.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/parker.h"
-#include "workqueue/clock/steady_time.h"
+#include "workqueue/simulation/sync.h"
 #include "workqueue/testing/thread.h"
 
 namespace workqueue::clock_test {
@@ -61,7 +61,7 @@ TEST(RealClockTest, CoarseNanosAreTheCoarseTime) {
   for (int i = 0; i < 10000; ++i) {
     const absl::Time before = clock->CoarseTimeNow();
     const absl::Time nanos = absl::FromUnixNanos(
-        internal::RealClockEpochNanos() + internal::CoarseSteadyNanos());
+        internal::RealClockEpochNanos() + sync::CoarseSteadyNanos());
     ASSERT_LE(before, nanos);
     ASSERT_LE(nanos, clock->CoarseTimeNow());
   }

@@ -14,7 +14,7 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "workqueue/clock/parker.h"
-#include "workqueue/clock/steady_time.h"
+#include "workqueue/simulation/sync.h"
 #include "workqueue/testing/thread.h"
 
 namespace workqueue {
@@ -28,7 +28,7 @@ class ConditionVariableParkerTest : public testing::Test {
                                                      Parker::Role::kCaller);
   }
 
-  static absl::Time Now() { return absl::UnixEpoch() + SinceSteadyEpoch(); }
+  static absl::Time Now() { return absl::FromUnixNanos(sync::SteadyNanos()); }
 };
 
 TEST_F(ConditionVariableParkerTest, EndsAtTheDeadline) {

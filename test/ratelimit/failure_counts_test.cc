@@ -14,7 +14,7 @@
 #include "absl/base/config.h"
 #include "absl/container/flat_hash_set.h"
 #include "gtest/gtest.h"
-#include "workqueue/base/one_more_failure.h"
+#include "ratelimit/rate_limiter.h"
 #include "workqueue/testing/thread.h"
 
 namespace workqueue {

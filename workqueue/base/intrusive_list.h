@@ -87,12 +87,6 @@ class IntrusiveList {
     return element;
   }
 
-  // Removes all elements. Does not touch them.
-  void Clear() {
-    front_ = back_ = nullptr;
-    size_ = 0;
-  }
-
  private:
   static IntrusiveLink<E>* Link(E* element) { return element; }
 

@@ -26,10 +26,10 @@ namespace workqueue::internal {
 // can do so before it takes a lock.
 //
 // Each operation except `ForEach()` takes constant time on average, and looks
-// the item up once.
-// Growing the table hashes nothing. In the steady state nothing is allocated
-// except by copying an item. The memory of a spike is freed even if some of its
-// items stay, unless moving a `T` or a `Value` may throw.
+// the item up once. Growing the table hashes nothing. In the steady state
+// nothing is allocated except by copying an item. The memory of a spike is
+// freed even if some of its items stay, unless moving a `T` or a `Value` may
+// throw.
 //
 // If comparing, copying or allocating throws, nothing changes.
 //

@@ -4,6 +4,7 @@
 #ifndef WORKQUEUE_CLOCK_CLOCK_H_
 #define WORKQUEUE_CLOCK_CLOCK_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 
@@ -105,6 +106,15 @@ class Clock {
 inline Clock* OrRealClock(Clock* clock) {
   return clock != nullptr ? clock : Clock::GetRealClock();
 }
+
+namespace internal {
+
+// Returns a constant. The `CoarseTimeNow()` of the real clock, in nanoseconds
+// since 1970, is the sum of this constant and `sync::CoarseSteadyNanos()`. The
+// sum takes half the time, because it makes no `absl::Time`.
+int64_t RealClockEpochNanos();
+
+}  // namespace internal
 
 }  // namespace workqueue
 

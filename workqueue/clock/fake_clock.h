@@ -160,6 +160,9 @@ class FakeClock final : public Clock {
   // AwaitWithDeadline().
   bool Idle() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
+  // Returns the number of threads that wait, and of loops that do as if.
+  size_t NumWaitersLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
   // Admits one Step() or SetTime() at a time.
   sync::Mutex moving_ ABSL_ACQUIRED_BEFORE(mu_);
 
@@ -174,9 +177,6 @@ class FakeClock final : public Clock {
   absl::Time now_ ABSL_GUARDED_BY(mu_);
   // The parkers in which a thread sleeps that has not been woken.
   std::vector<FakeParker*> parked_ ABSL_GUARDED_BY(mu_);
-  // Returns the number of threads that wait, and of loops that do as if.
-  size_t NumWaitersLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-
   // The parkers of loops, and the alarms of loops that have none.
   absl::flat_hash_set<FakeParker*> loops_ ABSL_GUARDED_BY(mu_);
   absl::flat_hash_set<FakeAlarm*> alarms_ ABSL_GUARDED_BY(mu_);

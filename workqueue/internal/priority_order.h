@@ -204,15 +204,15 @@ class PriorityOrder {
   // being processed.
   void Shrink() { heap_.Shrink(has_ordering() ? 0 : places_); }
 
-  // If there are more than `max` entries, visits the first `max` of them in
-  // order. Otherwise visits all of them: with an ordering in order, and without
-  // one in no particular order, which stays the same until the next change.
   std::vector<OrderingBound<T>> Bounds(const Entry* entry,
                                        size_t max_items) const {
     if (!has_ordering()) return {};
     return ordered_->Bounds(entry, max_items);
   }
 
+  // If there are more than `max` entries, visits the first `max` of them in
+  // order. Otherwise visits all of them: with an ordering in order, and without
+  // one in no particular order, which stays the same until the next change.
   // Returns false if the ordering does not tell the order.
   template <typename F>
   bool ForFirst(size_t max, F visit) const {

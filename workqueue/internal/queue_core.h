@@ -137,6 +137,11 @@ constexpr bool CanPush() {
 //   * `bool ForFirst(size_t max, visit) const`: calls `visit` with the first
 //     `max` entries, or with all if there are no more, and returns true. If it
 //     cannot tell the order, it returns false, and may have visited some.
+//   * `std::vector<OrderingBound<T>> Bounds(const Entry*, size_t max) const`:
+//     returns what `Ordering::Bounds()` does.
+//   * Without priorities, also `void Push(Entry*)`, which inserts an entry, and
+//     `void Touch(Entry*)`, which is called when the item of one that is there
+//     is added again.
 //
 //   * `void PutBack(Entry*)`: undoes a `Pop()`.
 //   * `void PushBack(Entry*, ErrorLog&)`: inserts an entry whose item was added

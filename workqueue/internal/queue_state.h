@@ -19,7 +19,6 @@
 #include "workqueue/base/intrusive_list.h"
 #include "workqueue/base/slab.h"
 #include "workqueue/clock/clock.h"
-#include "workqueue/clock/steady_time.h"
 #include "workqueue/internal/callback_getters.h"
 #include "workqueue/internal/compact_time.h"
 #include "workqueue/internal/queue_metrics.h"
@@ -174,8 +173,8 @@ class QueueState {
 
   // Returns the coarse time of the clock.
   CompactTime CoarseNow() const {
-    return is_clock_real_ ? CompactTime::FromUnixNanos(clock_epoch_ns_ +
-                                                       CoarseSteadyNanos())
+    return is_clock_real_ ? CompactTime::FromUnixNanos(
+                                clock_epoch_ns_ + sync::CoarseSteadyNanos())
                           : CompactTime(clock_->CoarseTimeNow());
   }
 

@@ -341,12 +341,8 @@ class DelayQueue : private internal::DelayQueueBase {
     }
 
    private:
-    // The most values that are handed out before other clients of the loop have
-    // their turn.
-    static constexpr int kMost = 100;
-
     absl::Time Run(absl::Time now) override {
-      for (int i = 0; i < kMost; ++i) {
+      for (int i = 0; i < kMostAtOnce; ++i) {
         std::optional<T> value;
         absl::Time wake_at;
         const absl::Status taken = internal::CatchAsStatus([&, this] {

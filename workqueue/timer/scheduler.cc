@@ -34,13 +34,6 @@ namespace workqueue {
 
 using internal::MutexLock;
 
-namespace {
-
-// The most tasks that run before other clients of the loop have their turn.
-constexpr int kMaxRuns = 100;
-
-}  // namespace
-
 absl::StatusOr<std::unique_ptr<Scheduler>> Scheduler::Create(
     SchedulerOptions options) {
   const size_t workers = options.workers;
@@ -312,7 +305,7 @@ void Scheduler::Work(Worker& worker) {
 
 absl::Time Scheduler::Run(absl::Time now) {
   Worker& worker = workers_[0];
-  for (int runs = 0; runs < kMaxRuns; ++runs) {
+  for (int runs = 0; runs < kMostAtOnce; ++runs) {
     absl::Time wake_at = absl::InfiniteFuture();
     if (!NextTask(worker, /*begin=*/true, &wake_at) || worker.task == nullptr) {
       return wake_at;

@@ -232,8 +232,8 @@ class Scheduler : private WaitingLoop::Client {
   // until `timeout` has passed on the scheduler's clock. Returns true if all
   // runs have ended and no due task was dropped.
   //
-  // If a task makes this call, or the thread of a loop that the program drives,
-  // the call does not block and returns false.
+  // If a task makes this call, or the thread of the scheduler's loop, the call
+  // does not block and returns false.
   bool ShutDownWithDrainWithin(absl::Duration timeout);
   bool ShutDownWithDrain() {
     return ShutDownWithDrainWithin(absl::InfiniteDuration());

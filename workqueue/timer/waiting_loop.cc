@@ -218,14 +218,10 @@ absl::Status WouldBlockLoopError() {
   return absl::FailedPreconditionError(kWouldBlockLoop);
 }
 
-bool IsWouldBlockLoopError(const absl::Status& error) {
-  return absl::IsFailedPrecondition(error) &&
-         error.message() == kWouldBlockLoop;
-}
-
 void DieIfWouldBlockLoop(absl::string_view call, const absl::Status& error) {
-  if (!IsWouldBlockLoopError(error)) return;
-  Fatal(absl::StrCat(call, ": ", error.message()));
+  if (error == WouldBlockLoopError()) {
+    Fatal(absl::StrCat(call, ": ", error.message()));
+  }
 }
 
 }  // namespace internal

@@ -79,6 +79,11 @@ class WaitingLoop {
     // calls, one at a time. Must not throw, nor call `RunDue()`.
     virtual absl::Time Run(absl::Time now) = 0;
 
+   protected:
+    // A call of `Run()` should do no more pieces of work than this, so that the
+    // other clients have their turns, too.
+    static constexpr int kMostAtOnce = 100;
+
    private:
     friend class WaitingLoop;
 
@@ -239,10 +244,9 @@ class WaitingLoop {
 
 namespace internal {
 
-// Return the error of a call that would block the thread of a loop that the
-// program drives, and whether `error` is that.
+// Returns the error of a call that would block the thread of a loop that the
+// program drives.
 absl::Status WouldBlockLoopError();
-bool IsWouldBlockLoopError(const absl::Status& error);
 
 // Aborts the program if `error` is that of `WouldBlockLoopError()`. `call` is
 // the call that cannot return the error.

@@ -11,8 +11,8 @@
 #include "absl/time/time.h"
 #include "workqueue/clock/internal/timer_slack.h"
 #include "workqueue/clock/parker.h"
-#include "workqueue/clock/steady_time.h"
 #include "workqueue/simulation/std_sync.h"
+#include "workqueue/simulation/sync.h"
 
 namespace workqueue::internal {
 
@@ -41,11 +41,11 @@ class ConditionVariableParker final : public Parker {
     const absl::Duration end = deadline - epoch_;
     std::unique_lock<sync::StdMutex> lock(mu_);
     while (!unparked_) {
-      const absl::Duration now = SinceSteadyEpoch();
+      const absl::Duration now = absl::Nanoseconds(sync::SteadyNanos());
       if (end <= now) break;
       cv_.wait_until(
           lock, std::chrono::steady_clock::time_point(absl::ToChronoNanoseconds(
-                    (std::min)(end, now + LongestWait()))));
+                    (std::min)(end, now + kLongestWait))));
     }
     const bool unparked = unparked_;
     unparked_ = false;
@@ -65,6 +65,10 @@ class ConditionVariableParker final : public Parker {
   }
 
  private:
+  // A longer wait is made of several, so that a deadline far in the future does
+  // not overflow the types of the operating system.
+  static constexpr absl::Duration kLongestWait = absl::Hours(24 * 365);
+
   const absl::Time epoch_;
   const Role role_;
   sync::StdMutex mu_;

@@ -16,7 +16,6 @@
 #include "workqueue/clock/internal/condition_variable_parker.h"
 #include "workqueue/clock/internal/deadline_waiters.h"
 #include "workqueue/clock/parker.h"
-#include "workqueue/clock/steady_time.h"
 #include "workqueue/simulation/sync.h"
 
 // Defined if `absl::Mutex` turns a relative timeout into a deadline on the wall
@@ -86,10 +85,10 @@ class DeadlineThread {
 class RealClock final : public Clock {
  public:
   absl::Time TimeNow() override {
-    return absl::FromUnixNanos(epoch_ns_ + NanosSinceSteadyEpoch());
+    return absl::FromUnixNanos(epoch_ns_ + sync::SteadyNanos());
   }
   absl::Time CoarseTimeNow() override {
-    return absl::FromUnixNanos(epoch_ns_ + CoarseSteadyNanos());
+    return absl::FromUnixNanos(epoch_ns_ + sync::CoarseSteadyNanos());
   }
   void Sleep(absl::Duration d) override { SleepUntil(TimeNow() + d); }
   void SleepUntil(absl::Time wakeup_time) override {
@@ -110,7 +109,7 @@ class RealClock final : public Clock {
 
   // Adding integers is cheaper than adding an `absl::Duration` to an
   // `absl::Time`, which may be infinite.
-  const int64_t epoch_ns_ = sync::WallNanos() - NanosSinceSteadyEpoch();
+  const int64_t epoch_ns_ = sync::WallNanos() - sync::SteadyNanos();
 };
 
 bool RealClock::AwaitWithDeadline(sync::Mutex* mu, const absl::Condition& cond,
