@@ -288,17 +288,6 @@ TEST_P(AcquireUpToTest, AZeroTimeoutDoesNotBlock) {
   }
 }
 
-TEST_P(AcquireUpToTest, TheDeadlineEndsIt) {
-  auto acquired = Async([this] {
-    return queue_->AcquireUpToWithTimeout(3, kFiveSeconds).status().code();
-  });
-  AwaitWaiters(1);
-  clock_.Step(absl::Seconds(5) - kNs);
-  EXPECT_EQ(NumWaiters(), 1u);
-  clock_.Step(kNs);
-  EXPECT_EQ(acquired.get(), absl::StatusCode::kDeadlineExceeded);
-}
-
 // The call waits only for the first item.
 TEST_P(AcquireUpToTest, DoesNotWaitForMoreUntilTheDeadline) {
   auto acquired = Async([this] {
@@ -308,19 +297,6 @@ TEST_P(AcquireUpToTest, DoesNotWaitForMoreUntilTheDeadline) {
   queue_->Add("a");
   EXPECT_EQ(acquired.get(), Strings{"a"});
   EXPECT_EQ(NumWaiters(), 0u);
-}
-
-TEST_P(AcquireUpToTest, ShutDownEndsIt) {
-  auto patient =
-      Async([this] { return queue_->AcquireUpTo(3).status().code(); });
-  AwaitBlocked(1);
-  auto hurried = Async([this] {
-    return queue_->AcquireUpToWithTimeout(3, kFiveSeconds).status().code();
-  });
-  AwaitWaiters(1);
-  queue_->ShutDown();
-  EXPECT_EQ(patient.get(), absl::StatusCode::kCancelled);
-  EXPECT_EQ(hurried.get(), absl::StatusCode::kCancelled);
 }
 
 TEST_P(AcquireUpToTest, HandsOutWhatIsQueuedAfterShutDown) {
