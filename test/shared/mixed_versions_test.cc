@@ -121,15 +121,19 @@ class MixedVersionsTest : public testing::Test {
 };
 
 TEST_F(MixedVersionsTest, AnotherLayoutIsRefused) {
-  Command({"HSET", Meta(), "version", "1"});
-  const absl::Status status = Queue::Create(Options("c")).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("another version of this library, or a client with "
-                        "another number of partitions, wrote the keys: they "
-                        "have layout 1"));
-  EXPECT_EQ(a_->AddItems({}, {"x"}).code(),
-            absl::StatusCode::kFailedPrecondition);
+  for (const char* version : {"1", "99"}) {
+    Command({"HSET", Meta(), "version", version});
+    const absl::Status status = Queue::Create(Options("c")).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(
+        std::string(status.message()),
+        HasSubstr(absl::StrCat("another version of this library, or a client "
+                               "with another number of partitions, wrote the "
+                               "keys: they have layout ",
+                               version)));
+    EXPECT_EQ(a_->AddItems({}, {"x"}).code(),
+              absl::StatusCode::kFailedPrecondition);
+  }
 }
 
 TEST_F(MixedVersionsTest, WhatANewerOneAddsIsKept) {

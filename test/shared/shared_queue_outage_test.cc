@@ -220,20 +220,6 @@ TEST_F(SharedQueueOutageTest, ATokenIsNewEvenIfTheServerHasLostItsData) {
   EXPECT_TRUE(other->CloseWithDrainWithin(absl::ZeroDuration()));
 }
 
-TEST_F(SharedQueueOutageTest, AnotherLayoutIsRefused) {
-  const auto queue = NewQueue();
-  ASSERT_NE(queue, nullptr);
-  queue->Add("x");
-  Command({"HSET", "{q}:workqueue", "version", "99"});
-  const absl::Status expected = absl::FailedPreconditionError("");
-  const absl::Status later = queue->AddItems({}, {"y"});
-  EXPECT_EQ(later.code(), expected.code()) << later;
-  const absl::Status status = Queue::Create(MakeOptions()).status();
-  EXPECT_EQ(status.code(), expected.code()) << status;
-  EXPECT_TRUE(absl::StrContains(status.message(), "they have layout 99"))
-      << status;
-}
-
 TEST_F(SharedQueueOutageTest, AnotherUseOfTheKeysIsRefused) {
   Command({"SET", "{q}:workqueue", "text"});
   EXPECT_EQ(Queue::Create(MakeOptions()).status().code(),
@@ -381,30 +367,6 @@ TEST_F(SharedQueueOutageTest, AnEmptiedServerIsTold) {
   EXPECT_TRUE(queue->TakeSnapshot()->data_lost_at.has_value());
   EXPECT_TRUE(absl::StrContains(messages_.All(), "has lost all items"))
       << messages_.All();
-}
-
-class SharedQueueMemoryTest : public SharedQueueOutageTest {
- protected:
-  SharedQueueMemoryTest()
-      : SharedQueueOutageTest([] {
-          RedisServer::Options options;
-          options.config = {"maxmemory 4mb"};
-          return options;
-        }()) {}
-};
-
-TEST_F(SharedQueueMemoryTest, AFullServerRefusesAdds) {
-  const auto queue = NewQueue();
-  ASSERT_NE(queue, nullptr);
-  int added = 0;
-  absl::Status status;
-  while ((status = queue->AddItems(
-              {}, {absl::StrCat(added, std::string(10000, 'x'))}))
-             .ok()) {
-    ++added;
-  }
-  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
-  EXPECT_GT(added, 0);
 }
 
 }  // namespace

@@ -28,7 +28,6 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "test/shared/new_shared_queue.h"
-#include "workqueue/clock/clock.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/executor.h"
 #include "workqueue/interfaces.h"
@@ -37,8 +36,6 @@
 #include "workqueue/redis/redis_connection.h"
 #include "workqueue/redis/redis_options.h"
 #include "workqueue/shared/codec.h"
-#include "workqueue/shared/internal/engine.h"
-#include "workqueue/shared/internal/redis_engine.h"
 #include "workqueue/shared/retry_schedule.h"
 #include "workqueue/snapshot.h"
 #include "workqueue/testing/thread.h"
@@ -83,32 +80,6 @@ TEST_F(SharedQueueTest, OneClientGetsWhatAnotherAdds) {
   EXPECT_EQ(a_->Get(), "x") << "again, after that";
   EXPECT_FALSE(b_->Done("x")) << "it is not that client's";
   EXPECT_TRUE(a_->Done("x"));
-}
-
-// The server may read an old connection after the client has sent the request
-// again on a new one, and others after it.
-TEST_F(SharedQueueTest, ARequestThatComesAgainLateChangesNothing) {
-  RedisOptions server;
-  server.address = ServerOfThisProgram();
-  const auto engine = internal::RedisEngine::Create(name_, 1, server);
-  ASSERT_TRUE(engine.ok()) << engine.status();
-  const auto send = [&](uint64_t number, const char* item) {
-    internal::EngineRequest request;
-    request.client = "client";
-    request.number = number;
-    request.now = absl::ToUnixNanos(clock_.TimeNow());
-    request.operations.push_back(
-        {internal::EngineOperation::kAddRateLimited, item, 0, 0, -1});
-    const auto reply = (*engine)->Apply(
-        request, Clock::GetRealClock()->TimeNow() + absl::Seconds(10));
-    EXPECT_TRUE(reply.ok()) << reply.status();
-  };
-  send(1, "x");
-  send(2, "y");
-  send(1, "x");
-  send(2, "y");
-  EXPECT_EQ(a_->NumRequeues("x"), 1);
-  EXPECT_EQ(a_->NumRequeues("y"), 1);
 }
 
 TEST_F(SharedQueueTest, CountsTheItemsOfAllClients) {
