@@ -42,7 +42,6 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
-#include "hiredis/hiredis.h"
 #include "test/shared/cutting_proxy.h"
 #include "test/shared/kill_checks.h"
 #include "test/shared/kill_record.h"
@@ -50,6 +49,7 @@
 #include "test/shared/redis_fixture.h"
 #include "test/shared/redis_server.h"
 #include "workqueue/lease.h"
+#include "workqueue/redis/redis_connection.h"
 #include "workqueue/shared/shared_queue.h"
 
 namespace workqueue {
@@ -352,25 +352,11 @@ class Ordeal {
     }
   }
 
-  // Returns the reply if it is a text.
-  std::string Command(const std::vector<std::string>& words) {
-    const std::unique_ptr<redisContext, void (*)(redisContext*)> redis(
-        redisConnectUnix(server_->socket_path().c_str()), redisFree);
-    if (redis == nullptr || redis->err != 0) return "";
-    std::vector<const char*> texts;
-    std::vector<size_t> sizes;
-    for (const std::string& word : words) {
-      texts.push_back(word.data());
-      sizes.push_back(word.size());
-    }
-    const std::unique_ptr<redisReply, void (*)(void*)> reply(
-        static_cast<redisReply*>(
-            redisCommandArgv(redis.get(), static_cast<int>(words.size()),
-                             texts.data(), sizes.data())),
-        freeReplyObject);
-    return reply == nullptr || reply->str == nullptr
-               ? ""
-               : std::string(reply->str, reply->len);
+  // Returns the reply if it is a text. Returns nothing if the server does not
+  // run.
+  std::string Command(const std::vector<absl::string_view>& words) {
+    const auto reply = SendTo(server_->socket_path(), words);
+    return reply.ok() ? std::string(internal::TextOf(**reply)) : "";
   }
 
   // Lets new processes empty the queue. Returns what is left.

@@ -30,8 +30,6 @@
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/lease.h"
 #include "workqueue/log_sink.h"
-#include "workqueue/redis/redis_connection.h"
-#include "workqueue/redis/redis_options.h"
 #include "workqueue/shared/shared_queue.h"
 #include "workqueue/testing/thread.h"
 
@@ -80,17 +78,10 @@ class SharedQueueOutageTest : public RedisFixture {
     return queue.ok() ? *std::move(queue) : nullptr;
   }
 
-  // Sends a command to the server, and returns its reply if that is a text.
-  std::string Command(std::vector<absl::string_view> words) {
-    RedisOptions options;
-    options.address = server()->socket_path();
-    auto connection =
-        internal::RedisConnection::Connect(options, absl::Seconds(10));
-    if (!connection.ok()) return connection.status().ToString();
-    auto reply = (*connection)->Call(words, absl::Seconds(10));
-    if (!reply.ok()) return reply.status().ToString();
-    return (*reply)->str == nullptr ? ""
-                                    : std::string(internal::TextOf(**reply));
+  // Sends a command to the server, which must succeed.
+  void Command(const std::vector<absl::string_view>& words) {
+    const auto reply = SendTo(server()->socket_path(), words);
+    EXPECT_TRUE(reply.ok()) << reply.status();
   }
 
   Messages messages_;

@@ -28,13 +28,12 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "test/shared/new_shared_queue.h"
+#include "test/shared/redis_server.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/executor.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/lease.h"
 #include "workqueue/lease_batch.h"
-#include "workqueue/redis/redis_connection.h"
-#include "workqueue/redis/redis_options.h"
 #include "workqueue/shared/codec.h"
 #include "workqueue/shared/retry_schedule.h"
 #include "workqueue/snapshot.h"
@@ -419,12 +418,7 @@ TEST_F(SharedQueueTest, AForgottenClientIsSentNoMoreThanItAsksFor) {
     EXPECT_EQ(got.get(), "x");
     EXPECT_TRUE(b_->Done("x"));
   }
-  RedisOptions server;
-  server.address = ServerOfThisProgram();
-  auto connection =
-      internal::RedisConnection::Connect(server, absl::Seconds(10));
-  ASSERT_TRUE(connection.ok()) << connection.status();
-  ASSERT_TRUE((*connection)->Call({"FLUSHALL"}, absl::Seconds(10)).ok());
+  ASSERT_TRUE(SendTo(ServerOfThisProgram(), {"FLUSHALL"}).ok());
 
   auto got = Async([this] { return b_->Get(); });
   clock_.AwaitWaiters(3);
