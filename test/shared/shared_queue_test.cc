@@ -19,7 +19,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
@@ -37,6 +36,7 @@
 #include "workqueue/shared/codec.h"
 #include "workqueue/shared/retry_schedule.h"
 #include "workqueue/snapshot.h"
+#include "workqueue/testing/manual_executor.h"
 #include "workqueue/testing/thread.h"
 
 namespace workqueue::shared_queue_test {
@@ -455,21 +455,15 @@ TEST_F(SharedQueueTest, AnExpiredLeaseServesAWorkerThatWaits) {
 TEST_F(SharedQueueTest, ADestroyedClientGivesBackWhatNobodyTook) {
   bool called = false;
   a_->Add("x");
-  // The executor never runs the task before the client is closed.
-  struct Later final : Executor {
-    void Execute(absl::AnyInvocable<void() &&> task) override {
-      tasks.push_back(std::move(task));
-    }
-    std::vector<absl::AnyInvocable<void() &&>> tasks;
-  } executor;
+  ManualExecutor executor;
   const AcquireId id = a_->AcquireAsync(
       &executor,
       [&called](absl::StatusOr<Lease<std::string>>) { called = true; });
   clock_.Step(absl::ZeroDuration());
-  EXPECT_EQ(executor.tasks.size(), 1u);
+  EXPECT_EQ(executor.size(), 1u);
   EXPECT_EQ(b_->Len(), 0u) << "it has been handed out";
   EXPECT_TRUE(a_->CancelAcquire(id));
-  for (auto& task : executor.tasks) std::move(task)();
+  executor.RunAll();
   a_.reset();
   EXPECT_FALSE(called);
   EXPECT_EQ(b_->Get(), "x");
