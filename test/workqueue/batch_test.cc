@@ -23,6 +23,7 @@
 #include "gtest/gtest.h"
 #include "test/base/fragile_key.h"
 #include "test/workqueue/every_queue.h"
+#include "test/workqueue/lifo.h"
 #include "test/workqueue/plain_queue.h"
 #include "test/workqueue/recording_metrics.h"
 #include "test/workqueue/watched_fifo.h"
@@ -30,7 +31,6 @@
 #include "workqueue/interfaces.h"
 #include "workqueue/lease.h"
 #include "workqueue/lease_batch.h"
-#include "workqueue/ordering.h"
 #include "workqueue/queue.h"
 #include "workqueue/testing/thread.h"
 
@@ -339,23 +339,9 @@ TEST_P(AcquireUpToTest, ManyShareTheItems) {
 // With an ordering
 // -----------------------------------------------------------------------------
 
-class Lifo final : public Ordering<int> {
- public:
-  void Push(QueuedItem<int>* item) override { items_.push_back(item); }
-  size_t Len() const override { return items_.size(); }
-  QueuedItem<int>* Pop() override {
-    QueuedItem<int>* const item = items_.back();
-    items_.pop_back();
-    return item;
-  }
-
- private:
-  std::vector<QueuedItem<int>*> items_;
-};
-
 TEST(OrderedBatchTest, GoesByTheOrdering) {
   QueueOptions<int> options;
-  options.ordering = std::make_unique<Lifo>();
+  options.ordering = std::make_unique<Lifo<int>>();
   Queue<int> queue(std::move(options));
   EXPECT_TRUE(queue.AddAll({1, 2, 3, 2, 4}));
   const Leases<int> leases = queue.AcquireUpTo(3);
