@@ -23,6 +23,7 @@
 #include "gtest/gtest.h"
 #include "test/base/fragile_key.h"
 #include "test/controller/controller_fixture.h"
+#include "test/workqueue/least_metrics.h"
 #include "test/workqueue/recording_log.h"
 #include "test/workqueue/recording_metrics.h"
 #include "workqueue/base/mutex_lock.h"
@@ -175,43 +176,6 @@ class RecordingProvider final : public ControllerMetricsProvider {
   }
 
   Record record_;
-};
-
-// Overrides only what a provider must, and wants no metric.
-class LeastProvider final : public ControllerMetricsProvider {
- public:
-  std::unique_ptr<CounterMetric> NewReconcileTotalMetric(
-      absl::string_view, absl::string_view) override {
-    return nullptr;
-  }
-  std::unique_ptr<CounterMetric> NewReconcileErrorsMetric(
-      absl::string_view) override {
-    return nullptr;
-  }
-  std::unique_ptr<CounterMetric> NewTerminalReconcileErrorsMetric(
-      absl::string_view) override {
-    return nullptr;
-  }
-  std::unique_ptr<CounterMetric> NewReconcilePanicsMetric(
-      absl::string_view) override {
-    return nullptr;
-  }
-  std::unique_ptr<CounterMetric> NewReconcileTimeoutsMetric(
-      absl::string_view) override {
-    return nullptr;
-  }
-  std::unique_ptr<HistogramMetric> NewReconcileTimeMetric(
-      absl::string_view) override {
-    return nullptr;
-  }
-  std::unique_ptr<SettableGaugeMetric> NewMaxConcurrentReconcilesMetric(
-      absl::string_view) override {
-    return nullptr;
-  }
-  std::unique_ptr<GaugeMetric> NewActiveWorkersMetric(
-      absl::string_view) override {
-    return nullptr;
-  }
 };
 
 class ControllerMetricsTest : public ControllerFixture {
@@ -420,7 +384,7 @@ TEST_P(ControllerMetricsTest, AProviderMayReturnNoMetrics) {
 }
 
 TEST_P(ControllerMetricsTest, AProviderMayOverrideOnlyWhatItMust) {
-  LeastProvider provider;
+  LeastControllerMetrics provider;
   ControllerOptions<std::string> options = Options(Succeed);
   options.metrics_provider = &provider;
   const auto controller = Started(std::move(options));

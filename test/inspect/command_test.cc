@@ -29,7 +29,6 @@
 #include "workqueue/inspect/inspectable.h"
 #include "workqueue/inspect/inspection_registry.h"
 #include "workqueue/lease.h"
-#include "workqueue/redis/redis_connection.h"
 #include "workqueue/redis/redis_options.h"
 #include "workqueue/shared/shared_queue.h"
 
@@ -155,10 +154,7 @@ class CommandTest : public RedisFixture {
   // Sends a command to the server, which must succeed. Returns the number in
   // the reply.
   int64_t Call(const std::vector<absl::string_view>& words) {
-    const auto connection =
-        internal::RedisConnection::Connect(redis_, absl::Seconds(30));
-    EXPECT_TRUE(connection.ok()) << connection.status();
-    const auto reply = (*connection)->Call(words, absl::Seconds(30));
+    const auto reply = SendTo(redis_.address, words);
     EXPECT_TRUE(reply.ok()) << reply.status();
     return (*reply)->integer;
   }

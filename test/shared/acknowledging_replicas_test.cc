@@ -40,17 +40,9 @@ class AcknowledgingReplicasTest : public RedisFixture {
  protected:
   AcknowledgingReplicasTest() : RedisFixture(WithTcp()) {}
 
-  static absl::Status Command(const RedisServer& server,
-                              const std::vector<absl::string_view>& words) {
-    RedisOptions redis;
-    redis.address = server.socket_path();
-    const auto connection =
-        internal::RedisConnection::Connect(redis, absl::Seconds(10));
-    if (!connection.ok()) return connection.status();
-    return (*connection)->Call(words, absl::Seconds(10)).status();
+  bool CanWait() {
+    return SendTo(server()->socket_path(), {"WAITAOF", "0", "0", "1"}).ok();
   }
-
-  bool CanWait() { return Command(*server(), {"WAITAOF", "0", "0", "1"}).ok(); }
 
   static absl::StatusOr<std::unique_ptr<Queue>> Open(
       const std::string& address, int replicas,
@@ -182,7 +174,8 @@ TEST_F(AcknowledgingReplicasTest, AReplicaHasWhatWasAcknowledged) {
 
   server()->Kill();
   ASSERT_TRUE((*replica)->Restart().ok());
-  ASSERT_TRUE(Command(**replica, {"REPLICAOF", "NO", "ONE"}).ok());
+  ASSERT_TRUE(
+      SendTo((*replica)->socket_path(), {"REPLICAOF", "NO", "ONE"}).ok());
   const auto found = Open((*replica)->socket_path(), 0);
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_EQ((*found)->TryGet().value_or(""), "a");

@@ -15,10 +15,10 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "test/shared/redis_fixture.h"
+#include "test/shared/redis_server.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/leader_election/election.h"
 #include "workqueue/leader_election/leader_elector.h"
-#include "workqueue/redis/redis_connection.h"
 #include "workqueue/redis/redis_options.h"
 
 namespace workqueue {
@@ -103,11 +103,8 @@ class ElectionFixture : public RedisFixture,
   void LoseData() { in_server() ? Send({"FLUSHALL"}) : store_->LoseData(); }
 
   // Sends a command to the server.
-  void Send(const std::vector<absl::string_view>& command) {
-    auto connection =
-        internal::RedisConnection::Connect(Server(), absl::Seconds(10));
-    ASSERT_TRUE(connection.ok()) << connection.status();
-    const auto reply = (*connection)->Call(command, absl::Seconds(10));
+  void Send(const std::vector<absl::string_view>& words) {
+    const auto reply = SendTo(server()->socket_path(), words);
     ASSERT_TRUE(reply.ok()) << reply.status();
   }
 

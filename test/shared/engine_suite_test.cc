@@ -371,14 +371,19 @@ TEST_P(EngineSuite, TheTransitionsAreThoseOfTheTable) {
   }
 }
 
+// The server may read an old connection after the client has sent the request
+// again on a new one, and others after it.
 TEST_P(EngineSuite, ARequestThatComesAgainIsAppliedOnce) {
   const EngineRequest early = Request({{Operation::kAdd, "early"}});
-  const EngineRequest request = Request({{Operation::kAdd, "x"}}, 1);
+  const EngineRequest request = Request(
+      {{Operation::kAdd, "x"}, {Operation::kAddRateLimited, "y", 0, 0, -1}}, 1);
   const EngineReply reply = Send(request);
   ASSERT_EQ(reply.items.size(), 1u);
   EXPECT_EQ(Text(Send(request)), Text(reply));
   Send(early);  // It comes late.
   EXPECT_EQ(StateOf("early"), "idle");
+  EXPECT_EQ(Text(Send(request)), Text(reply));
+  EXPECT_EQ(StateOf("y"), "waits 0 for 5 s, failures 1");
   EXPECT_EQ(Do({Operation::kDone, "x", reply.items[0].token}), kTrue);
 }
 

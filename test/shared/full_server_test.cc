@@ -15,10 +15,10 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "test/shared/redis_fixture.h"
+#include "test/shared/redis_server.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/leader_election/internal/leader_lease.h"
 #include "workqueue/lease.h"
-#include "workqueue/redis/redis_connection.h"
 #include "workqueue/shared/shared_queue.h"
 
 namespace workqueue::full_server_test {
@@ -41,14 +41,9 @@ class FullServerTest : public RedisFixture {
   }
 
   void SetMaxMemory(absl::string_view bytes) {
-    RedisOptions options;
-    options.address = server()->socket_path();
-    auto connection =
-        internal::RedisConnection::Connect(options, absl::Seconds(10));
-    ASSERT_TRUE(connection.ok()) << connection.status();
-    const std::vector<absl::string_view> command = {"CONFIG", "SET",
-                                                    "maxmemory", bytes};
-    ASSERT_TRUE((*connection)->Call(command, absl::Seconds(10)).ok());
+    ASSERT_TRUE(
+        SendTo(server()->socket_path(), {"CONFIG", "SET", "maxmemory", bytes})
+            .ok());
   }
 
   void Fill() { SetMaxMemory("1"); }

@@ -20,7 +20,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>  // NOLINT(build/c++17)
 #include <fstream>
 #include <iostream>
 #include <map>
@@ -35,21 +34,22 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
-#include "hiredis/hiredis.h"
 #include "test/shared/cutting_proxy.h"
 #include "test/shared/kill_checks.h"
 #include "test/shared/kill_record.h"
+#include "test/shared/kill_run.h"
 #include "test/shared/kill_worker.h"
 #include "test/shared/redis_fixture.h"
 #include "test/shared/redis_server.h"
+#include "test/shared/temporary_folder.h"
 #include "workqueue/lease.h"
+#include "workqueue/redis/redis_connection.h"
 #include "workqueue/shared/shared_queue.h"
 
 namespace workqueue {
@@ -59,31 +59,14 @@ constexpr absl::Duration kLease = absl::Milliseconds(300);
 constexpr size_t kWorkers = 4;
 constexpr char kQueue[] = "killed";
 
-// The settings from the command line.
-struct Flags {
-  // How long to kill. There are at least `kills` in any case.
-  absl::Duration duration = absl::Seconds(12);
-  int kills = 30;
+// How long to kill, from the command line. `--kills` may take longer.
+absl::Duration duration = absl::Seconds(12);
 
-  // The seed of all random choices.
-  uint32_t seed = std::random_device()();
-
-  // Parses `argument`. Returns whether it is one of these flags.
-  bool Take(absl::string_view argument) {
-    if (absl::ConsumePrefix(&argument, "--duration=")) {
-      return absl::ParseDuration(argument, &duration);
-    }
-    if (absl::ConsumePrefix(&argument, "--kills=")) {
-      return absl::SimpleAtoi(argument, &kills);
-    }
-    return absl::ConsumePrefix(&argument, "--seed=") &&
-           absl::SimpleAtoi(argument, &seed);
-  }
-};
-
-Flags& TheFlags() {
-  static Flags flags;
-  return flags;
+// Takes in an argument of the program. Returns false if it is no flag.
+bool TakeFlag(absl::string_view argument) {
+  return KillRun::TakeFlag(argument) ||
+         (absl::ConsumePrefix(&argument, "--duration=") &&
+          absl::ParseDuration(argument, &duration));
 }
 
 // Returns the path of the library with the server's clock, or an empty string
@@ -127,10 +110,6 @@ class Ordeal {
 
   ~Ordeal() {
     for (Worker& worker : workers_) Kill(&worker);
-    proxy_.reset();
-    server_.reset();
-    std::error_code error;
-    std::filesystem::remove_all(directory_, error);
   }
 
   // Kills, lets new processes empty the queue, and checks the records.
@@ -197,9 +176,6 @@ class Ordeal {
   };
 
   bool Start() {
-    std::string directory = "/tmp/kill-XXXXXX";
-    if (mkdtemp(directory.data()) == nullptr) return false;
-    directory_ = directory;
     RedisServer::Options options;
     options.config = options_.config;
     const std::string library = StepClockLibrary();
@@ -214,7 +190,7 @@ class Ordeal {
     server_ = *std::move(server);
     CuttingProxy::Options proxy;
     proxy.server = server_->socket_path();
-    proxy.socket = directory_ + "/proxy";
+    proxy.socket = folder_.path() + "/proxy";
     proxy.seed = options_.seed;
     proxy.longest_stall = 2 * kLease;
     proxy.from = options_.from;
@@ -241,10 +217,10 @@ class Ordeal {
   }
 
   std::string RecordsOf(int process) const {
-    return absl::StrCat(directory_, "/", process);
+    return absl::StrCat(folder_.path(), "/", process);
   }
 
-  std::string ClockFile() const { return directory_ + "/clock"; }
+  std::string ClockFile() const { return folder_.path() + "/clock"; }
 
   // Steps the server's clock back. Returns whether it could.
   bool StepBack(absl::Duration by) {
@@ -352,25 +328,11 @@ class Ordeal {
     }
   }
 
-  // Returns the reply if it is a text.
-  std::string Command(const std::vector<std::string>& words) {
-    const std::unique_ptr<redisContext, void (*)(redisContext*)> redis(
-        redisConnectUnix(server_->socket_path().c_str()), redisFree);
-    if (redis == nullptr || redis->err != 0) return "";
-    std::vector<const char*> texts;
-    std::vector<size_t> sizes;
-    for (const std::string& word : words) {
-      texts.push_back(word.data());
-      sizes.push_back(word.size());
-    }
-    const std::unique_ptr<redisReply, void (*)(void*)> reply(
-        static_cast<redisReply*>(
-            redisCommandArgv(redis.get(), static_cast<int>(words.size()),
-                             texts.data(), sizes.data())),
-        freeReplyObject);
-    return reply == nullptr || reply->str == nullptr
-               ? ""
-               : std::string(reply->str, reply->len);
+  // Returns the reply if it is a text. Returns nothing if the server does not
+  // run.
+  std::string Command(const std::vector<absl::string_view>& words) {
+    const auto reply = SendTo(server_->socket_path(), words);
+    return reply.ok() ? std::string(internal::TextOf(**reply)) : "";
   }
 
   // Lets new processes empty the queue. Returns what is left.
@@ -402,8 +364,8 @@ class Ordeal {
 
   const Options options_;
   std::mt19937 random_;
+  const TemporaryFolder folder_;
   std::unique_ptr<RedisServer> server_;
-  std::string directory_;
   std::unique_ptr<CuttingProxy> proxy_;
   std::vector<Worker> workers_;
   int processes_ = 0;  // so far
@@ -418,11 +380,11 @@ class Ordeal {
 using KillTest = RedisFixture;
 
 TEST_F(KillTest, KeepsItsPromises) {
-  const Flags& flags = TheFlags();
+  const KillRun::Flags& flags = KillRun::TheFlags();
   // Is printed even if the test is killed later.
   std::cout << "--seed=" << flags.seed << std::endl;
   Ordeal::Options options;
-  options.duration = flags.duration;
+  options.duration = duration;
   options.kills = flags.kills;
   options.seed = flags.seed;
   Ordeal ordeal(std::move(options));
@@ -436,12 +398,11 @@ TEST_F(KillTest, KeepsItsPromises) {
 // An item may be sent to a process that does not run. The process must not take
 // it for its own when its lease has expired meanwhile.
 TEST_F(KillTest, WhatCameDuringAStopIsLost) {
-  std::string directory = "/tmp/kill-XXXXXX";
-  ASSERT_NE(mkdtemp(directory.data()), nullptr);
+  const TemporaryFolder folder;
   KillWorker worker;
   worker.socket = server()->socket_path();
   worker.queue = kQueue;
-  worker.records = directory + "/records";
+  worker.records = folder.path() + "/records";
   worker.lease = kLease;
   worker.adds = false;
   SharedQueueOptions<std::string> options;
@@ -495,8 +456,6 @@ TEST_F(KillTest, WhatCameDuringAStopIsLost) {
   EXPECT_EQ(hand_outs_of_worker("last"), 1);
   kill(pid, SIGKILL);
   waitpid(pid, nullptr, 0);
-  std::error_code error;
-  std::filesystem::remove_all(directory, error);
 }
 
 // Something that does not keep its promises.
@@ -521,7 +480,7 @@ TEST_P(BrokenKillTest, IsFound) {
   if (broken.steps_clock && StepClockLibrary().empty()) {
     GTEST_SKIP() << "cannot step the server's clock";
   }
-  uint32_t seed = TheFlags().seed;
+  uint32_t seed = KillRun::TheFlags().seed;
   for (int round = 1; round <= 40; ++round) {
     Ordeal::Options options;
     options.duration = absl::Seconds(2);
@@ -582,7 +541,7 @@ int main(int argc, char** argv) {
   }
   testing::InitGoogleTest(&argc, argv);
   for (int i = 1; i < argc; ++i) {
-    if (workqueue::TheFlags().Take(argv[i])) continue;
+    if (workqueue::TakeFlag(argv[i])) continue;
     std::cerr << argv[i] << ": none of --duration=5s, --kills=9, --seed=1\n";
     return 2;
   }

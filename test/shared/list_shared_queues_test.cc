@@ -21,7 +21,6 @@
 #include "test/shared/redis_server.h"
 #include "test/shared/reply_proxy.h"
 #include "workqueue/clock/clock.h"
-#include "workqueue/redis/redis_connection.h"
 #include "workqueue/redis/redis_options.h"
 #include "workqueue/shared/internal/partition_names.h"
 #include "workqueue/shared/shared_queue.h"
@@ -63,11 +62,8 @@ class ListSharedQueuesTest : public RedisFixture {
   }
 
   // Sends a command, which must succeed. Returns the number in the reply.
-  int64_t Command(std::vector<absl::string_view> words) {
-    auto connection =
-        internal::RedisConnection::Connect(redis_, absl::Seconds(30));
-    EXPECT_TRUE(connection.ok()) << connection.status();
-    const auto reply = (*connection)->Call(words, kTimeout);
+  int64_t Command(const std::vector<absl::string_view>& words) {
+    const auto reply = SendTo(redis_.address, words);
     EXPECT_TRUE(reply.ok()) << reply.status();
     return (*reply)->integer;
   }
@@ -227,14 +223,9 @@ TEST(ListSharedQueuesClusterTest, AsksAllNodes) {
   // Nodes that leave their hosts out are where the answer comes from.
   for (int node = 0; node < 3; ++node) {
     redis.address = (*cluster)->AddressOf(node);
-    const auto connection =
-        internal::RedisConnection::Connect(redis, absl::Seconds(30));
-    ASSERT_TRUE(connection.ok()) << connection.status();
-    const auto reply =
-        (*connection)
-            ->Call({"CONFIG", "SET", "cluster-preferred-endpoint-type",
-                    "unknown-endpoint"},
-                   absl::Seconds(30));
+    const auto reply = SendTo(
+        redis.address, {"CONFIG", "SET", "cluster-preferred-endpoint-type",
+                        "unknown-endpoint"});
     ASSERT_TRUE(reply.ok()) << reply.status();
   }
   EXPECT_EQ(List(redis), expected);

@@ -75,17 +75,6 @@ class MemoryElectionTest : public testing::Test {
   Faults cut_off_;
 };
 
-TEST_F(MemoryElectionTest, AnotherOneLeadsWhenTheLeaderStops) {
-  const auto a = Start("a");
-  const auto b = Start("b");
-  EXPECT_TRUE(a->IsLeader());
-  const int64_t token = a->token();
-  a->Stop();
-  Deliver();
-  EXPECT_TRUE(b->IsLeader());
-  EXPECT_GT(b->token(), token);
-}
-
 TEST_F(MemoryElectionTest, AListenerThatIsNullEndsTheProgram) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto elector = *LeaderElector::Create(Options("a"));

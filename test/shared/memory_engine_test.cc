@@ -358,15 +358,6 @@ TEST_F(MemoryEngineTest, RefusesAnotherNumberOfPartitions) {
                 "the queue has 1 partitions, and this client has 2"));
 }
 
-TEST_F(MemoryEngineTest, AQueueIsInOneStore) {
-  auto options = Options("c");
-  options.redis.address = "localhost:1";
-  EXPECT_EQ(Queue::Create(options).status(),
-            absl::InvalidArgumentError(
-                "engine is given, and address is \"localhost:1\"; only "
-                "one of them can be"));
-}
-
 TEST_F(MemoryEngineTest, OnlyAServerHasTheOptionsOfAServer) {
   const auto refused = [this](void (*change)(RedisOptions*)) {
     auto options = Options("c");
@@ -404,11 +395,14 @@ TEST_F(MemoryEngineTest, OnlyAServerHasTheOptionsOfAServer) {
 
 TEST_F(MemoryEngineTest, AQueueHasOneAddress) {
   auto options = Options("c");
+  const absl::Status error = absl::InvalidArgumentError(
+      "engine is given, and address is \"localhost:1\"; only one of them can "
+      "be");
+  options.redis.address = "localhost:1";
+  EXPECT_EQ(Queue::Create(options).status(), error);
+  options.redis.address = "";
   options.address = "localhost:1";
-  EXPECT_EQ(Queue::Create(options).status(),
-            absl::InvalidArgumentError(
-                "engine is given, and address is \"localhost:1\"; only one of "
-                "them can be"));
+  EXPECT_EQ(Queue::Create(options).status(), error);
   options.engine = nullptr;
   options.redis.address = "localhost:2";
   LeaderElectorOptions election;

@@ -20,11 +20,10 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "test/shared/new_shared_queue.h"
+#include "test/shared/redis_server.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/lease.h"
-#include "workqueue/redis/redis_connection.h"
-#include "workqueue/redis/redis_options.h"
 #include "workqueue/shared/shared_queue.h"
 #include "workqueue/snapshot.h"
 #include "workqueue/testing/thread.h"
@@ -62,16 +61,8 @@ class MixedVersionsTest : public testing::Test {
   std::string Meta() const { return absl::StrCat("{", name_, "}:workqueue"); }
 
   // Sends a command to the server, whose reply is a text if it matters.
-  static std::string Command(const std::vector<std::string>& words) {
-    RedisOptions server;
-    server.address = ServerOfThisProgram();
-    auto connection =
-        internal::RedisConnection::Connect(server, absl::Seconds(10));
-    EXPECT_TRUE(connection.ok()) << connection.status();
-    const auto reply =
-        (*connection)
-            ->Call(std::vector<absl::string_view>(words.begin(), words.end()),
-                   absl::Seconds(10));
+  static std::string Command(const std::vector<absl::string_view>& words) {
+    const auto reply = SendTo(ServerOfThisProgram(), words);
     EXPECT_TRUE(reply.ok()) << reply.status();
     return reply.ok() && (*reply)->str != nullptr ? (*reply)->str : "";
   }
@@ -121,15 +112,19 @@ class MixedVersionsTest : public testing::Test {
 };
 
 TEST_F(MixedVersionsTest, AnotherLayoutIsRefused) {
-  Command({"HSET", Meta(), "version", "1"});
-  const absl::Status status = Queue::Create(Options("c")).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("another version of this library, or a client with "
-                        "another number of partitions, wrote the keys: they "
-                        "have layout 1"));
-  EXPECT_EQ(a_->AddItems({}, {"x"}).code(),
-            absl::StatusCode::kFailedPrecondition);
+  for (const char* version : {"1", "99"}) {
+    Command({"HSET", Meta(), "version", version});
+    const absl::Status status = Queue::Create(Options("c")).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(
+        std::string(status.message()),
+        HasSubstr(absl::StrCat("another version of this library, or a client "
+                               "with another number of partitions, wrote the "
+                               "keys: they have layout ",
+                               version)));
+    EXPECT_EQ(a_->AddItems({}, {"x"}).code(),
+              absl::StatusCode::kFailedPrecondition);
+  }
 }
 
 TEST_F(MixedVersionsTest, WhatANewerOneAddsIsKept) {

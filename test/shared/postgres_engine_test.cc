@@ -1077,7 +1077,7 @@ TEST_F(PostgresKillTest, ADeadProcessIsPushedNothing) {
   EXPECT_EQ(**queue->TryAcquire(), "x");
 }
 
-// The figures that docs/shared-queue.md names.
+// What --measure prints, as docs/shared-queue.md says.
 
 double MicrosOf(absl::Duration d) { return absl::ToDoubleMicroseconds(d); }
 
@@ -1126,13 +1126,11 @@ void MeasureHandOver(const std::string& address) {
 // Adds, acquires and ends items with so many workers until it is destroyed.
 class Load {
  public:
-  Load(const std::string& address, const std::string& name, int partitions,
-       int workers)
+  Load(const std::string& address, int workers)
       : engine_(*PostgresEngine::Create(address)) {
     SharedQueueOptions<std::string> options;
-    options.name = name;
+    options.name = "load";
     options.engine = engine_.get();
-    options.partitions = partitions;
     queue_ = *Queue::Create(options);
     for (int i = 0; i < workers; ++i) {
       threads_.emplace_back([this, i] {
@@ -1217,7 +1215,7 @@ void MeasureBesideATransaction(const std::string& address,
                                absl::Duration duration) {
   constexpr int kPeriods = 60;
   const absl::Duration period = duration / kPeriods;
-  const int64_t most = Load(address, "most", 1, 8).Measure(absl::Seconds(10));
+  const int64_t most = Load(address, 8).Measure(absl::Seconds(10));
   std::cout << "# " << most << " items/s at most\n"
             << "seconds items/s backlog dead_rows megabytes open\n";
   Connection other(address), looks(address);
@@ -1256,16 +1254,6 @@ void Measure() {
   const std::string address = PostgresServerOfThisProgram().address();
   std::cout << "PostgreSQL, on a disk in memory\n";
   MeasureHandOver(address);
-  for (const int partitions : {1, 8}) {
-    std::cout << "  items a second with 1, 8 and 64 workers, " << partitions
-              << " partitions:";
-    for (int workers : {1, 8, 64}) {
-      Load load(address, absl::StrCat("rate ", partitions, " ", workers),
-                partitions, workers);
-      std::cout << " " << load.Measure(absl::Seconds(4)) << std::flush;
-    }
-    std::cout << std::endl;
-  }
 }
 
 }  // namespace

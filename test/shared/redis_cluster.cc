@@ -24,7 +24,6 @@
 #include "hiredis/hiredis.h"
 #include "test/shared/redis_server.h"
 #include "workqueue/redis/redis_connection.h"
-#include "workqueue/redis/redis_options.h"
 #include "workqueue/shared/internal/partition_names.h"
 
 namespace workqueue {
@@ -147,12 +146,8 @@ std::string RedisCluster::AddressOf(size_t i) const {
 }
 
 absl::StatusOr<std::string> RedisCluster::Command(
-    size_t i, std::vector<absl::string_view> words) {
-  RedisOptions options;
-  options.address = nodes_[i]->socket_path();
-  auto connection = internal::RedisConnection::Connect(options, kTimeout);
-  if (!connection.ok()) return connection.status();
-  const auto reply = (*connection)->Call(words, kTimeout);
+    size_t i, const std::vector<absl::string_view>& words) {
+  const auto reply = SendTo(nodes_[i]->socket_path(), words);
   if (!reply.ok()) return reply.status();
   return ToText(**reply);
 }

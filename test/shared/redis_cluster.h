@@ -38,8 +38,8 @@ class RedisCluster {
 
   // Sends a command to a node. Returns its reply: a text or a number as it is,
   // the elements of an array with spaces between.
-  absl::StatusOr<std::string> Command(size_t i,
-                                      std::vector<absl::string_view> words);
+  absl::StatusOr<std::string> Command(
+      size_t i, const std::vector<absl::string_view>& words);
 
   // Moves a slot with its keys from one node to another, as `redis-cli
   // --cluster reshard` does.

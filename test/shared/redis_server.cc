@@ -42,6 +42,8 @@
 #include "absl/time/time.h"
 #include "hiredis/hiredis.h"
 #include "workqueue/base/mutex_lock.h"
+#include "workqueue/redis/redis_connection.h"
+#include "workqueue/redis/redis_options.h"
 
 namespace workqueue {
 namespace {
@@ -416,6 +418,16 @@ absl::Status RedisServer::WithLog(const absl::Status& status) const {
   return absl::Status(
       status.code(),
       absl::StrCat(status.message(), "\n", absl::ClippedSubstr(log, start)));
+}
+
+absl::StatusOr<internal::RedisReply> SendTo(
+    const std::string& address, const std::vector<absl::string_view>& words) {
+  constexpr absl::Duration kTimeout = absl::Seconds(30);
+  RedisOptions options;
+  options.address = address;
+  const auto connection = internal::RedisConnection::Connect(options, kTimeout);
+  if (!connection.ok()) return connection.status();
+  return (*connection)->Call(words, kTimeout);
 }
 
 }  // namespace workqueue

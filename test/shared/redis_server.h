@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // This header defines a Redis or Valkey server that a test starts, kills and
-// starts again.
+// starts again, and a function that sends it commands.
 
 #ifndef WORKQUEUE_TEST_SHARED_REDIS_SERVER_H_
 #define WORKQUEUE_TEST_SHARED_REDIS_SERVER_H_
@@ -15,7 +15,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "workqueue/redis/redis_connection.h"
 
 namespace workqueue {
 
@@ -127,6 +129,11 @@ class RedisServer {
   int cluster_port_ = 0;
   pid_t pid_ = -1;
 };
+
+// Sends a command to the server at `address`, on a connection of its own. To
+// connect takes 30 seconds at most, and so does the reply.
+absl::StatusOr<internal::RedisReply> SendTo(
+    const std::string& address, const std::vector<absl::string_view>& words);
 
 }  // namespace workqueue
 

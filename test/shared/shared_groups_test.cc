@@ -27,6 +27,7 @@
 #include "gtest/gtest.h"
 #include "test/reference/fair_ordering_model.h"
 #include "test/shared/new_shared_queue.h"
+#include "test/shared/redis_server.h"
 #include "test/shared/test_engines.h"
 #include "test/workqueue/recording_log.h"
 #include "workqueue/clock/fake_clock.h"
@@ -34,8 +35,6 @@
 #include "workqueue/interfaces.h"
 #include "workqueue/lease.h"
 #include "workqueue/priority_queue.h"
-#include "workqueue/redis/redis_connection.h"
-#include "workqueue/redis/redis_options.h"
 #include "workqueue/shared/internal/engine.h"
 #include "workqueue/shared/retry_schedule.h"
 #include "workqueue/shared/shared_queue.h"
@@ -112,23 +111,12 @@ class SharedGroupsTest : public testing::TestWithParam<TestEngine> {
     }
   }
 
-  absl::StatusOr<internal::RedisReply> Send(
-      const std::vector<absl::string_view>& words) {
-    RedisOptions server;
-    server.address = ServerOfThisProgram();
-    auto connection =
-        internal::RedisConnection::Connect(server, absl::Seconds(10));
-    if (!connection.ok()) return connection.status();
-    return (*connection)->Call(words, absl::Seconds(10));
-  }
-
   std::string KeyOf(absl::string_view key) const {
     return absl::StrCat("{", name_, "}:workqueue:", key);
   }
 
   void Delete(absl::string_view key) {
-    const std::string name = KeyOf(key);
-    ASSERT_TRUE(Send({"DEL", name}).ok());
+    ASSERT_TRUE(SendTo(ServerOfThisProgram(), {"DEL", KeyOf(key)}).ok());
   }
 
   FakeClock clock_;
@@ -434,7 +422,7 @@ TEST_P(SharedGroupsKeysTest, AQueueThatHasLostAllKeysHasGroupsAgain) {
   a->Add("x/0");
   for (const char* key : {"items", "ready", "groups", "turns"}) Delete(key);
   const std::string meta = absl::StrCat("{", name_, "}:workqueue");
-  ASSERT_TRUE(Send({"DEL", meta}).ok());
+  ASSERT_TRUE(SendTo(ServerOfThisProgram(), {"DEL", meta}).ok());
   EXPECT_EQ(TakeAll(*a), "");
   a->AddAll({"x/0", "x/1", "y/0"});
   EXPECT_EQ(TakeAll(*a), "x/0 y/0 x/1 ");
@@ -481,8 +469,9 @@ TEST_P(SharedGroupsKeysTest, AnItemWithoutAnEntryHoldsNobodyBack) {
   a->AddAll({"x/0", "x/1", "x/2"});
   std::vector<Lease<std::string>> leases;
   EXPECT_EQ(Take(*a, &leases), "x/0");
-  const std::string items = KeyOf("items");
-  ASSERT_TRUE(Send({"HDEL", items, "x/0", "x/1"}).ok());
+  ASSERT_TRUE(
+      SendTo(ServerOfThisProgram(), {"HDEL", KeyOf("items"), "x/0", "x/1"})
+          .ok());
   EXPECT_EQ(Take(*a, &leases), "");
   for (int i = 0; i < 100; ++i) {
     clock_.Step(WaitingLoop::Heartbeat());
@@ -504,8 +493,7 @@ TEST_P(SharedGroupsKeysTest, AnEmptyQueueLeavesNothing) {
   while (!TakeAll(*a).empty()) {
   }
   for (const char* key : {"groups", "turns", "items", "ready"}) {
-    const std::string name = KeyOf(key);
-    const auto exists = Send({"EXISTS", name});
+    const auto exists = SendTo(ServerOfThisProgram(), {"EXISTS", KeyOf(key)});
     ASSERT_TRUE(exists.ok());
     EXPECT_EQ((*exists)->integer, 0) << key;
   }

@@ -19,7 +19,6 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -35,6 +34,7 @@
 #include "workqueue/shared/internal/byte_queue.h"
 #include "workqueue/shared/internal/engine.h"
 #include "workqueue/snapshot.h"
+#include "workqueue/testing/manual_executor.h"
 #include "workqueue/testing/thread.h"
 #include "workqueue/timer/waiting_loop.h"
 
@@ -216,28 +216,6 @@ class FakeEngine final : public Engine {
   std::vector<EngineOperation> operations_ ABSL_GUARDED_BY(mu_);
 };
 
-// Runs no task before `RunAll()`.
-class SlowExecutor final : public Executor {
- public:
-  void Execute(absl::AnyInvocable<void() &&> task) override {
-    MutexLock lock(&mu_);
-    tasks_.push_back(std::move(task));
-  }
-
-  void RunAll() {
-    std::vector<absl::AnyInvocable<void() &&>> tasks;
-    {
-      MutexLock lock(&mu_);
-      tasks.swap(tasks_);
-    }
-    for (auto& task : tasks) std::move(task)();
-  }
-
- private:
-  absl::Mutex mu_;
-  std::vector<absl::AnyInvocable<void() &&>> tasks_ ABSL_GUARDED_BY(mu_);
-};
-
 // The result of a callback.
 class Result {
  public:
@@ -291,7 +269,7 @@ class SharedQueueCoreTest : public testing::Test {
   FakeClock clock_;
   FakeEngine* engine_;
   InlineExecutor executor_;
-  SlowExecutor slow_executor_;
+  ManualExecutor slow_executor_;
   Result first_, second_;
   std::unique_ptr<SharedQueueCore> core_;
 };

@@ -22,8 +22,6 @@
 #include "test/shared/reply_proxy.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/leader_election/leader_elector.h"
-#include "workqueue/redis/redis_connection.h"
-#include "workqueue/redis/redis_options.h"
 #include "workqueue/shared/shared_queue.h"
 #include "workqueue/testing/thread.h"
 
@@ -37,7 +35,7 @@ void Sleep(absl::Duration d) { Clock::GetRealClock()->Sleep(d); }
 // How a server ends its service. Each is a list of commands.
 struct Demotion {
   const char* name;
-  std::vector<std::vector<std::string>> commands;
+  std::vector<std::vector<absl::string_view>> commands;
 };
 
 std::vector<Demotion> Demotions() {
@@ -73,14 +71,8 @@ class SharedQueueFailoverTest : public RedisFixture,
   }
 
   // Sends a command to the old server, and returns the size of its reply.
-  size_t Command(const std::vector<std::string>& command) {
-    RedisOptions redis;
-    redis.address = server()->socket_path();
-    const std::vector<absl::string_view> words(command.begin(), command.end());
-    auto connection =
-        internal::RedisConnection::Connect(redis, absl::Seconds(10));
-    EXPECT_TRUE(connection.ok()) << connection.status();
-    auto reply = (*connection)->Call(words, absl::Seconds(10));
+  size_t Command(const std::vector<absl::string_view>& words) {
+    const auto reply = SendTo(server()->socket_path(), words);
     EXPECT_TRUE(reply.ok()) << reply.status();
     return reply.ok() ? (*reply)->elements : 0;
   }

@@ -24,14 +24,13 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "test/shared/new_shared_queue.h"
+#include "test/shared/redis_server.h"
 #include "test/workqueue/recording_metrics.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/executor.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/lease.h"
 #include "workqueue/lease_batch.h"
-#include "workqueue/redis/redis_connection.h"
-#include "workqueue/redis/redis_options.h"
 #include "workqueue/shared/internal/partition_names.h"
 #include "workqueue/shared/shared_queue.h"
 #include "workqueue/snapshot.h"
@@ -73,20 +72,13 @@ class SharedQueuePartitionsTest : public testing::Test {
   // Writes a field of the counters of a partition.
   void Write(absl::string_view field, absl::string_view value,
              size_t partition = 0) {
-    RedisOptions server;
-    server.address = ServerOfThisProgram();
-    auto connection =
-        internal::RedisConnection::Connect(server, absl::Seconds(10));
-    ASSERT_TRUE(connection.ok()) << connection.status();
     const auto reply =
-        (*connection)
-            ->Call({"HSET",
-                    absl::StrCat(
-                        "{",
-                        internal::PartitionName(name_, partition, kPartitions),
-                        "}:workqueue"),
-                    field, value},
-                   absl::Seconds(10));
+        SendTo(ServerOfThisProgram(),
+               {"HSET",
+                absl::StrCat(
+                    "{", internal::PartitionName(name_, partition, kPartitions),
+                    "}:workqueue"),
+                field, value});
     ASSERT_TRUE(reply.ok()) << reply.status();
   }
 

@@ -18,12 +18,11 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "test/shared/new_shared_queue.h"
+#include "test/shared/redis_server.h"
 #include "test/workqueue/recording_log.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/failures.h"
 #include "workqueue/interfaces.h"
-#include "workqueue/redis/redis_connection.h"
-#include "workqueue/redis/redis_options.h"
 #include "workqueue/shared/shared_queue.h"
 #include "workqueue/testing/thread.h"
 #include "workqueue/timer/waiting_loop.h"
@@ -47,15 +46,10 @@ class SharedQueueRepairTest : public testing::Test {
 
   // Deletes a key of the queue, or `field` of it.
   void Delete(absl::string_view key, absl::string_view field = "") {
-    RedisOptions server;
-    server.address = ServerOfThisProgram();
-    auto connection =
-        internal::RedisConnection::Connect(server, absl::Seconds(10));
-    ASSERT_TRUE(connection.ok()) << connection.status();
     const std::string name = absl::StrCat("{", name_, "}:workqueue:", key);
     std::vector<absl::string_view> words = {"DEL", name};
     if (!field.empty()) words = {"HDEL", name, field};
-    const auto reply = (*connection)->Call(words, absl::Seconds(10));
+    const auto reply = SendTo(ServerOfThisProgram(), words);
     ASSERT_TRUE(reply.ok()) << reply.status();
   }
 

@@ -19,7 +19,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
@@ -28,19 +27,16 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "test/shared/new_shared_queue.h"
-#include "workqueue/clock/clock.h"
+#include "test/shared/redis_server.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/executor.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/lease.h"
 #include "workqueue/lease_batch.h"
-#include "workqueue/redis/redis_connection.h"
-#include "workqueue/redis/redis_options.h"
 #include "workqueue/shared/codec.h"
-#include "workqueue/shared/internal/engine.h"
-#include "workqueue/shared/internal/redis_engine.h"
 #include "workqueue/shared/retry_schedule.h"
 #include "workqueue/snapshot.h"
+#include "workqueue/testing/manual_executor.h"
 #include "workqueue/testing/thread.h"
 
 namespace workqueue::shared_queue_test {
@@ -83,32 +79,6 @@ TEST_F(SharedQueueTest, OneClientGetsWhatAnotherAdds) {
   EXPECT_EQ(a_->Get(), "x") << "again, after that";
   EXPECT_FALSE(b_->Done("x")) << "it is not that client's";
   EXPECT_TRUE(a_->Done("x"));
-}
-
-// The server may read an old connection after the client has sent the request
-// again on a new one, and others after it.
-TEST_F(SharedQueueTest, ARequestThatComesAgainLateChangesNothing) {
-  RedisOptions server;
-  server.address = ServerOfThisProgram();
-  const auto engine = internal::RedisEngine::Create(name_, 1, server);
-  ASSERT_TRUE(engine.ok()) << engine.status();
-  const auto send = [&](uint64_t number, const char* item) {
-    internal::EngineRequest request;
-    request.client = "client";
-    request.number = number;
-    request.now = absl::ToUnixNanos(clock_.TimeNow());
-    request.operations.push_back(
-        {internal::EngineOperation::kAddRateLimited, item, 0, 0, -1});
-    const auto reply = (*engine)->Apply(
-        request, Clock::GetRealClock()->TimeNow() + absl::Seconds(10));
-    EXPECT_TRUE(reply.ok()) << reply.status();
-  };
-  send(1, "x");
-  send(2, "y");
-  send(1, "x");
-  send(2, "y");
-  EXPECT_EQ(a_->NumRequeues("x"), 1);
-  EXPECT_EQ(a_->NumRequeues("y"), 1);
 }
 
 TEST_F(SharedQueueTest, CountsTheItemsOfAllClients) {
@@ -448,12 +418,7 @@ TEST_F(SharedQueueTest, AForgottenClientIsSentNoMoreThanItAsksFor) {
     EXPECT_EQ(got.get(), "x");
     EXPECT_TRUE(b_->Done("x"));
   }
-  RedisOptions server;
-  server.address = ServerOfThisProgram();
-  auto connection =
-      internal::RedisConnection::Connect(server, absl::Seconds(10));
-  ASSERT_TRUE(connection.ok()) << connection.status();
-  ASSERT_TRUE((*connection)->Call({"FLUSHALL"}, absl::Seconds(10)).ok());
+  ASSERT_TRUE(SendTo(ServerOfThisProgram(), {"FLUSHALL"}).ok());
 
   auto got = Async([this] { return b_->Get(); });
   clock_.AwaitWaiters(3);
@@ -490,21 +455,15 @@ TEST_F(SharedQueueTest, AnExpiredLeaseServesAWorkerThatWaits) {
 TEST_F(SharedQueueTest, ADestroyedClientGivesBackWhatNobodyTook) {
   bool called = false;
   a_->Add("x");
-  // The executor never runs the task before the client is closed.
-  struct Later final : Executor {
-    void Execute(absl::AnyInvocable<void() &&> task) override {
-      tasks.push_back(std::move(task));
-    }
-    std::vector<absl::AnyInvocable<void() &&>> tasks;
-  } executor;
+  ManualExecutor executor;
   const AcquireId id = a_->AcquireAsync(
       &executor,
       [&called](absl::StatusOr<Lease<std::string>>) { called = true; });
   clock_.Step(absl::ZeroDuration());
-  EXPECT_EQ(executor.tasks.size(), 1u);
+  EXPECT_EQ(executor.size(), 1u);
   EXPECT_EQ(b_->Len(), 0u) << "it has been handed out";
   EXPECT_TRUE(a_->CancelAcquire(id));
-  for (auto& task : executor.tasks) std::move(task)();
+  executor.RunAll();
   a_.reset();
   EXPECT_FALSE(called);
   EXPECT_EQ(b_->Get(), "x");

@@ -17,7 +17,6 @@
 #include <sys/types.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>  // NOLINT(build/c++17)
@@ -42,7 +41,6 @@
 #include "test/shared/kill_checks.h"
 #include "test/shared/kill_run.h"
 #include "test/shared/kill_worker.h"
-#include "test/shared/redis_server.h"
 #include "test/shared/temporary_folder.h"
 #include "workqueue/controller/controller.h"
 #include "workqueue/controller/reconcile.h"
@@ -455,7 +453,7 @@ TEST_F(SqliteKillTest, ADeadProcessIsPushedNothing) {
   EXPECT_EQ(**queue->TryAcquire(), "x");
 }
 
-// The figures that docs/shared-queue.md names.
+// What --measure prints, as docs/shared-queue.md says.
 
 double MicrosOf(absl::Duration d) { return absl::ToDoubleMicroseconds(d); }
 
@@ -518,29 +516,6 @@ void MeasureRest(const std::string& path) {
   got.get();
 }
 
-// The items that so many workers of a process add, acquire and end a second.
-void MeasureRate(SharedQueueOptions<std::string> options, int workers) {
-  options.name = absl::StrCat("rate ", workers);
-  const auto queue = *Queue::Create(options);
-  std::atomic<int> items{0};
-  const absl::Time end = absl::Now() + absl::Seconds(4);
-  {
-    std::vector<Thread> threads;
-    for (int i = 0; i < workers; ++i) {
-      threads.emplace_back([&, i] {
-        for (int k = 0; absl::Now() < end; ++k) {
-          EXPECT_TRUE(queue->Add(absl::StrCat(i, " ", k)));
-          auto lease = queue->Acquire();
-          EXPECT_TRUE(lease->Done());
-          ++items;
-        }
-      });
-    }
-    for (Thread& thread : threads) thread.join();
-  }
-  std::cout << " " << items / 4 << std::flush;
-}
-
 void Measure() {
   for (const char* place : {"/tmp", "/dev/shm"}) {
     std::string folder = absl::StrCat(place, "/workqueue-XXXXXX");
@@ -549,23 +524,9 @@ void Measure() {
     std::cout << "SQLite in " << place << "\n";
     MeasureHandOver(path);
     MeasureRest(path);
-    const auto engine = *SqliteEngine::Create(path);
-    SharedQueueOptions<std::string> options;
-    options.engine = engine.get();
-    std::cout << "  items a second with 1, 8 and 64 workers:";
-    for (int workers : {1, 8, 64}) MeasureRate(options, workers);
-    std::cout << std::endl;
     std::error_code error;
     std::filesystem::remove_all(folder, error);
   }
-  const auto server = RedisServer::Start();
-  if (!server.ok()) return;
-  SharedQueueOptions<std::string> options;
-  options.redis.address = (*server)->socket_path();
-  std::cout << "a server of Redis in /tmp\n"
-               "  items a second with 1, 8 and 64 workers:";
-  for (int workers : {1, 8, 64}) MeasureRate(options, workers);
-  std::cout << std::endl;
 }
 
 }  // namespace

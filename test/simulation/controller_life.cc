@@ -16,8 +16,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "test/simulation/any_executor.h"
+#include "test/workqueue/least_metrics.h"
 #include "workqueue/clock/clock.h"
-#include "workqueue/controller/metrics.h"
 #include "workqueue/metrics.h"
 #include "workqueue/priority_queue.h"
 #include "workqueue/rate_limiting_queue.h"
@@ -33,7 +33,7 @@ using simulation::Check;
 using simulation::Choose;
 using simulation::NextEvent;
 
-class ControllerLife::Metrics final : public ControllerMetricsProvider {
+class ControllerLife::Metrics final : public LeastControllerMetrics {
  public:
   size_t active_workers() const { return active_workers_; }
   size_t running_sources() const { return running_sources_; }
@@ -45,34 +45,6 @@ class ControllerLife::Metrics final : public ControllerMetricsProvider {
   std::unique_ptr<GaugeMetric> NewRunningSourcesMetric(
       absl::string_view) override {
     return std::make_unique<Gauge>(&running_sources_);
-  }
-  std::unique_ptr<CounterMetric> NewReconcileTotalMetric(
-      absl::string_view, absl::string_view) override {
-    return nullptr;
-  }
-  std::unique_ptr<CounterMetric> NewReconcileErrorsMetric(
-      absl::string_view) override {
-    return nullptr;
-  }
-  std::unique_ptr<CounterMetric> NewTerminalReconcileErrorsMetric(
-      absl::string_view) override {
-    return nullptr;
-  }
-  std::unique_ptr<CounterMetric> NewReconcilePanicsMetric(
-      absl::string_view) override {
-    return nullptr;
-  }
-  std::unique_ptr<CounterMetric> NewReconcileTimeoutsMetric(
-      absl::string_view) override {
-    return nullptr;
-  }
-  std::unique_ptr<HistogramMetric> NewReconcileTimeMetric(
-      absl::string_view) override {
-    return nullptr;
-  }
-  std::unique_ptr<SettableGaugeMetric> NewMaxConcurrentReconcilesMetric(
-      absl::string_view) override {
-    return nullptr;
   }
 
  private:

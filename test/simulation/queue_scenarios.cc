@@ -22,6 +22,7 @@
 #include "test/simulation/any_executor.h"
 #include "test/simulation/queue_life.h"
 #include "test/simulation/scenario.h"
+#include "test/workqueue/least_metrics.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/executor.h"
 #include "workqueue/failure_ledger.h"
@@ -42,7 +43,7 @@ using simulation::Choose;
 using Key = std::string;
 
 // The metrics of one queue. Only the depth is kept.
-class Metrics final : public MetricsProvider {
+class Metrics final : public LeastMetrics {
  public:
   const int* depth() const { return &depth_; }
 
@@ -58,25 +59,6 @@ class Metrics final : public MetricsProvider {
     };
     return std::make_unique<Depth>(&depth_);
   }
-  std::unique_ptr<CounterMetric> NewAddsMetric(absl::string_view) override {
-    return nullptr;
-  }
-  std::unique_ptr<HistogramMetric> NewLatencyMetric(
-      absl::string_view) override {
-    return nullptr;
-  }
-  std::unique_ptr<HistogramMetric> NewWorkDurationMetric(
-      absl::string_view) override {
-    return nullptr;
-  }
-  std::unique_ptr<SettableGaugeMetric> NewUnfinishedWorkSecondsMetric(
-      absl::string_view) override {
-    return nullptr;
-  }
-  std::unique_ptr<SettableGaugeMetric> NewLongestRunningProcessorSecondsMetric(
-      absl::string_view) override {
-    return nullptr;
-  }
   std::unique_ptr<SettableGaugeMetric> NewWaitingItemsMetric(
       absl::string_view) override {
     class Waiting final : public SettableGaugeMetric {
@@ -86,9 +68,6 @@ class Metrics final : public MetricsProvider {
       }
     };
     return std::make_unique<Waiting>();
-  }
-  std::unique_ptr<CounterMetric> NewRetriesMetric(absl::string_view) override {
-    return nullptr;
   }
 
  private:

@@ -168,35 +168,14 @@ TEST_P(DelayingQueueStressTest, ItemsAreAddedAgainByConsumers) {
   consumers.Join();
 }
 
-// Several threads shut the queue down while it is in use. Waiting items are
-// dropped, and queued items are processed.
 TEST_P(DelayingQueueStressTest, ShutDownAtAnyTime) {
-  constexpr int kRounds = 60, kItems = 8, kAdds = 300;
-  for (int round = 0; round < kRounds; ++round) {
-    SCOPED_TRACE(round);
-    Ledger ledger(kItems);
-    DelayingQueue<int> queue(Options());
-    Threads producers, consumers, enders;
-    consumers.Start(2, [&](int) { Consume(queue, ledger); });
-    producers.Start(2, [&](int p) {
-      Produce(queue, ledger, kItems, kAdds, 2 * round + p);
-    });
-    Produce(queue, ledger, kItems, round * 3, -round);
-    const bool drain_only = round % 2 == 0;
-    enders.Start(2, [&](int) {
-      if (queue.ShutDownWithDrain()) {
-        ledger.Close();
-      } else {
-        EXPECT_FALSE(drain_only) << "nothing else can end a drain";
-      }
-    });
-    if (!drain_only) enders.Start(2, [&](int) { queue.ShutDown(); });
-    enders.Join();
-    producers.Join();
-    consumers.Join();
-    EXPECT_EQ(queue.Len(), 0u);
-    EXPECT_FALSE(queue.AddAfter(0, absl::ZeroDuration()));
-  }
+  ExpectShutDownAtAnyTime(
+      /*rounds=*/60,
+      [this] { return std::make_unique<DelayingQueue<int>>(Options()); },
+      Produce,
+      [](DelayingQueue<int>& queue, Ledger& ledger, int) {
+        Consume(queue, ledger);
+      });
 }
 
 // The parameters are the waiting set and add_supersedes_waiting.

@@ -12,6 +12,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/testing/thread.h"
@@ -133,6 +134,41 @@ class Threads {
  private:
   std::vector<Thread> threads_;
 };
+
+// Lets several threads shut a queue down while it is in use, in so many rounds.
+// Waiting items are dropped, and queued items are processed. Two threads each
+// call `produce(queue, ledger, items, adds, seed)` and
+// `consume(queue, ledger, number of the thread)`.
+template <typename NewQueue, typename Produce, typename Consume>
+void ExpectShutDownAtAnyTime(int rounds, NewQueue new_queue, Produce produce,
+                             Consume consume) {
+  constexpr int kItems = 8, kAdds = 300;
+  for (int round = 0; round < rounds; ++round) {
+    SCOPED_TRACE(round);
+    Ledger ledger(kItems);
+    const auto queue = new_queue();
+    Threads producers, consumers, enders;
+    consumers.Start(2, [&](int c) { consume(*queue, ledger, c); });
+    producers.Start(2, [&](int p) {
+      produce(*queue, ledger, kItems, kAdds, 2 * round + p);
+    });
+    produce(*queue, ledger, kItems, round * 3, -round);
+    const bool drain_only = round % 2 == 0;
+    enders.Start(2, [&](int) {
+      if (queue->ShutDownWithDrain()) {
+        ledger.Close();
+      } else {
+        EXPECT_FALSE(drain_only) << "nothing else can end a drain";
+      }
+    });
+    if (!drain_only) enders.Start(2, [&](int) { queue->ShutDown(); });
+    enders.Join();
+    producers.Join();
+    consumers.Join();
+    EXPECT_EQ(queue->Len(), 0u);
+    EXPECT_FALSE(queue->AddAfter(0, absl::ZeroDuration()));
+  }
+}
 
 }  // namespace workqueue
 

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <random>
 #include <thread>  // NOLINT(build/c++11)
 #include <utility>
@@ -186,35 +187,10 @@ TEST(PriorityQueueStressTest, ConcurrentMovesAndCancels) {
   EXPECT_EQ(queue.Len(), static_cast<size_t>(kItems));
 }
 
-// Several threads shut the queue down while it is in use. Waiting items are
-// dropped, and queued items are processed.
 TEST(PriorityQueueStressTest, ShutDownAtAnyTime) {
-  constexpr int kRounds = 100, kItems = 8, kAdds = 300;
-  for (int round = 0; round < kRounds; ++round) {
-    SCOPED_TRACE(round);
-    Ledger ledger(kItems);
-    PriorityQueue<int> queue;
-    Threads producers, consumers, enders;
-    consumers.Start(2, [&](int c) { Consume(queue, ledger, c); });
-    producers.Start(2, [&](int p) {
-      Produce(queue, ledger, kItems, kAdds, 2 * round + p);
-    });
-    Produce(queue, ledger, kItems, round * 3, -round);
-    const bool drain_only = round % 2 == 0;
-    enders.Start(2, [&](int) {
-      if (queue.ShutDownWithDrain()) {
-        ledger.Close();
-      } else {
-        EXPECT_FALSE(drain_only) << "nothing else can end a drain";
-      }
-    });
-    if (!drain_only) enders.Start(2, [&](int) { queue.ShutDown(); });
-    enders.Join();
-    producers.Join();
-    consumers.Join();
-    EXPECT_EQ(queue.Len(), 0u);
-    EXPECT_FALSE(queue.AddAfter(0, absl::ZeroDuration()));
-  }
+  ExpectShutDownAtAnyTime(
+      /*rounds=*/100, [] { return std::make_unique<PriorityQueue<int>>(); },
+      Produce, Consume);
 }
 
 // There are fewer items than getters, so getters wait and are woken all the

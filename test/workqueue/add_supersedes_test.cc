@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "test/base/fragile_key.h"
+#include "test/workqueue/delaying_queue_fixture.h"
 #include "test/workqueue/hooked_queue.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/delaying_queue.h"
@@ -22,9 +23,6 @@
 namespace workqueue::add_supersedes_test {
 namespace {
 
-using Strings = std::vector<std::string>;
-
-constexpr absl::Duration kNs = absl::Nanoseconds(1);
 constexpr absl::Duration kSecond = absl::Seconds(1);
 
 // The ways to add an item at once.
@@ -43,17 +41,6 @@ bool AddAtOnce(DelayingInterface<std::string>& queue, Way way,
       return queue.AddAfter(item, -kSecond);
   }
   return false;
-}
-
-// Gets all queued items, and calls `Done()` for each.
-template <typename T>
-std::vector<T> TakeAll(Interface<T>& queue) {
-  std::vector<T> items;
-  while (queue.Len() > 0) {
-    items.push_back(*queue.Get());
-    EXPECT_TRUE(queue.Done(items.back()));
-  }
-  return items;
 }
 
 // A queue with the option, on a queue below that calls `on_add_` for each item.

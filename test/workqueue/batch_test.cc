@@ -23,6 +23,7 @@
 #include "gtest/gtest.h"
 #include "test/base/fragile_key.h"
 #include "test/workqueue/every_queue.h"
+#include "test/workqueue/lifo.h"
 #include "test/workqueue/plain_queue.h"
 #include "test/workqueue/recording_metrics.h"
 #include "test/workqueue/watched_fifo.h"
@@ -30,7 +31,6 @@
 #include "workqueue/interfaces.h"
 #include "workqueue/lease.h"
 #include "workqueue/lease_batch.h"
-#include "workqueue/ordering.h"
 #include "workqueue/queue.h"
 #include "workqueue/testing/thread.h"
 
@@ -288,17 +288,6 @@ TEST_P(AcquireUpToTest, AZeroTimeoutDoesNotBlock) {
   }
 }
 
-TEST_P(AcquireUpToTest, TheDeadlineEndsIt) {
-  auto acquired = Async([this] {
-    return queue_->AcquireUpToWithTimeout(3, kFiveSeconds).status().code();
-  });
-  AwaitWaiters(1);
-  clock_.Step(absl::Seconds(5) - kNs);
-  EXPECT_EQ(NumWaiters(), 1u);
-  clock_.Step(kNs);
-  EXPECT_EQ(acquired.get(), absl::StatusCode::kDeadlineExceeded);
-}
-
 // The call waits only for the first item.
 TEST_P(AcquireUpToTest, DoesNotWaitForMoreUntilTheDeadline) {
   auto acquired = Async([this] {
@@ -308,19 +297,6 @@ TEST_P(AcquireUpToTest, DoesNotWaitForMoreUntilTheDeadline) {
   queue_->Add("a");
   EXPECT_EQ(acquired.get(), Strings{"a"});
   EXPECT_EQ(NumWaiters(), 0u);
-}
-
-TEST_P(AcquireUpToTest, ShutDownEndsIt) {
-  auto patient =
-      Async([this] { return queue_->AcquireUpTo(3).status().code(); });
-  AwaitBlocked(1);
-  auto hurried = Async([this] {
-    return queue_->AcquireUpToWithTimeout(3, kFiveSeconds).status().code();
-  });
-  AwaitWaiters(1);
-  queue_->ShutDown();
-  EXPECT_EQ(patient.get(), absl::StatusCode::kCancelled);
-  EXPECT_EQ(hurried.get(), absl::StatusCode::kCancelled);
 }
 
 TEST_P(AcquireUpToTest, HandsOutWhatIsQueuedAfterShutDown) {
@@ -363,23 +339,9 @@ TEST_P(AcquireUpToTest, ManyShareTheItems) {
 // With an ordering
 // -----------------------------------------------------------------------------
 
-class Lifo final : public Ordering<int> {
- public:
-  void Push(QueuedItem<int>* item) override { items_.push_back(item); }
-  size_t Len() const override { return items_.size(); }
-  QueuedItem<int>* Pop() override {
-    QueuedItem<int>* const item = items_.back();
-    items_.pop_back();
-    return item;
-  }
-
- private:
-  std::vector<QueuedItem<int>*> items_;
-};
-
 TEST(OrderedBatchTest, GoesByTheOrdering) {
   QueueOptions<int> options;
-  options.ordering = std::make_unique<Lifo>();
+  options.ordering = std::make_unique<Lifo<int>>();
   Queue<int> queue(std::move(options));
   EXPECT_TRUE(queue.AddAll({1, 2, 3, 2, 4}));
   const Leases<int> leases = queue.AcquireUpTo(3);

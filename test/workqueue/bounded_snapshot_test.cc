@@ -17,13 +17,13 @@
 #include <utility>
 #include <vector>
 
-#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "ratelimit/item_exponential_failure_rate_limiter.h"
 #include "test/base/counted_heap.h"
 #include "test/base/fragile_key.h"
+#include "test/workqueue/lifo.h"
 #include "test/workqueue/plain_queue.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/delaying_queue.h"
@@ -45,30 +45,6 @@ using Item = FragileKey;
 
 template <template <typename, typename, typename> class Q>
 using OfItems = Q<Item, FragileHash, FragileEq>;
-
-// Last in, first out.
-template <bool kTells>
-class Lifo final : public Ordering<Item> {
- public:
-  void Push(QueuedItem<Item>* item) override { items_.push_back(item); }
-  size_t Len() const override { return items_.size(); }
-  QueuedItem<Item>* Pop() override {
-    QueuedItem<Item>* const item = items_.back();
-    items_.pop_back();
-    return item;
-  }
-  bool ForEach(
-      absl::FunctionRef<bool(const QueuedItem<Item>&)> visit) const override {
-    if (!kTells) return false;
-    for (auto it = items_.rbegin(); it != items_.rend(); ++it) {
-      if (!visit(**it)) break;
-    }
-    return true;
-  }
-
- private:
-  std::vector<QueuedItem<Item>*> items_;
-};
 
 // A queue, and the interfaces that it implements.
 struct Subject {
@@ -117,11 +93,11 @@ std::vector<Kind> Kinds() {
       {"Queue", [](FakeClock* clock) { return MakeQueue(clock, nullptr); }},
       {"Lifo",
        [](FakeClock* clock) {
-         return MakeQueue(clock, std::make_unique<Lifo<true>>());
+         return MakeQueue(clock, std::make_unique<ListingLifo<Item>>());
        }},
       {"LifoThatDoesNotTell",
        [](FakeClock* clock) {
-         return MakeQueue(clock, std::make_unique<Lifo<false>>());
+         return MakeQueue(clock, std::make_unique<Lifo<Item>>());
        },
        /*tells_order=*/false},
       {"Fair", [](FakeClock* clock) { return MakeQueue(clock, Fair()); }},

@@ -16,10 +16,9 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "test/base/fragile_key.h"
+#include "test/workqueue/delaying_queue_fixture.h"
 #include "test/workqueue/hooked_queue.h"
-#include "test/workqueue/observed_clock.h"
 #include "test/workqueue/recording_metrics.h"
-#include "workqueue/clock/clock.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/interfaces.h"
@@ -29,22 +28,7 @@
 namespace workqueue::cancel_and_reschedule_test {
 namespace {
 
-using Strings = std::vector<std::string>;
-
-constexpr absl::Duration kNs = absl::Nanoseconds(1);
-constexpr absl::Duration kMs = absl::Milliseconds(1);
 constexpr absl::Duration kSecond = absl::Seconds(1);
-
-// Gets all queued items, and calls `Done()` for each.
-template <typename T>
-std::vector<T> TakeAll(Interface<T>& queue) {
-  std::vector<T> items;
-  while (queue.Len() > 0) {
-    items.push_back(*queue.Get());
-    EXPECT_TRUE(queue.Done(items.back()));
-  }
-  return items;
-}
 
 // The parameter chooses a `DelayingQueue` or a `RateLimitingQueue` on one.
 class CancelAndRescheduleTest : public testing::TestWithParam<bool> {
@@ -442,18 +426,7 @@ TEST(RateLimitedCancelTest, AnItemThatFailedCanBeCancelledAndRescheduled) {
 // The loop
 // -----------------------------------------------------------------------------
 
-class RescheduleLoopTest : public testing::Test {
- protected:
-  static DelayingQueueOptions<std::string> On(Clock* clock) {
-    DelayingQueueOptions<std::string> options;
-    options.clock = clock;
-    return options;
-  }
-
-  FakeClock fake_;
-  ObservedClock clock_{&fake_};
-  DelayingQueue<std::string> queue_{On(&clock_)};
-};
+using RescheduleLoopTest = DelayingQueueThreadTest;
 
 TEST_F(RescheduleLoopTest, IsNotWokenForALaterTimeNorForACancel) {
   queue_.AddAfter("first", 3 * kSecond);
@@ -496,27 +469,7 @@ TEST_F(RescheduleLoopTest, NeitherBlocksOnAFullAddChannel) {
 // The queue below
 // -----------------------------------------------------------------------------
 
-// A delaying queue on a queue below that calls `on_add_` for each item.
-class RescheduleBelowTest : public testing::Test {
- protected:
-  RescheduleBelowTest() {
-    DelayingQueueOptions<std::string> options;
-    options.clock = &clock_;
-    auto below = std::make_unique<HookedQueue<std::string>>(
-        [this](const std::string& item) { return on_add_(item); }, &clock_);
-    below_ = below.get();
-    queue_ = *DelayingQueue<std::string>::Create(std::move(below),
-                                                 std::move(options));
-    clock_.Step(absl::ZeroDuration());
-  }
-
-  FakeClock clock_;
-  HookedQueue<std::string>::OnAdd on_add_ = [](const std::string&) {
-    return true;
-  };
-  HookedQueue<std::string>* below_ = nullptr;
-  std::unique_ptr<DelayingQueue<std::string>> queue_;
-};
+using RescheduleBelowTest = DelayingQueueBelowTest;
 
 TEST_F(RescheduleBelowTest, AnItemThatIsRefusedGoesOnWaiting) {
   bool refuse = true;

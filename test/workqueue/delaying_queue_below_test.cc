@@ -4,7 +4,6 @@
 // Tests of a `DelayingQueue` whose queue below refuses items, blocks, or is
 // shut down separately.
 
-#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,10 +16,10 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "test/workqueue/delaying_queue_fixture.h"
+#include "test/workqueue/lifo.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/fair_ordering.h"
-#include "workqueue/ordering.h"
 #include "workqueue/queue.h"
 #include "workqueue/testing/thread.h"
 
@@ -182,23 +181,9 @@ TEST(DelayingQueueOptionsTest, CreateRefusesAQueueOnAnotherClock) {
 }
 
 TEST(DelayingQueueOptionsTest, TheOrderingIsTheQueueBelows) {
-  class Lifo final : public Ordering<int> {
-   public:
-    void Push(QueuedItem<int>* item) override { items_.push_back(item); }
-    size_t Len() const override { return items_.size(); }
-    QueuedItem<int>* Pop() override {
-      QueuedItem<int>* const item = items_.back();
-      items_.pop_back();
-      return item;
-    }
-
-   private:
-    std::vector<QueuedItem<int>*> items_;
-  };
-
   FakeClock clock;
   DelayingQueueOptions<int> options = On<int>(&clock);
-  options.ordering = std::make_unique<Lifo>();
+  options.ordering = std::make_unique<Lifo<int>>();
   DelayingQueue<int> queue(std::move(options));
   for (int i : {1, 2, 3}) queue.AddAfter(i, absl::Seconds(i));
   clock.Step(absl::Seconds(3));

@@ -14,6 +14,7 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "test/workqueue/hooked_queue.h"
+#include "test/workqueue/observed_clock.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/delaying_queue.h"
@@ -50,6 +51,16 @@ class DelayingQueueTest : public testing::Test {
   void Settle() { clock_.Step(absl::ZeroDuration()); }
 
   FakeClock clock_;
+  DelayingQueue<std::string> queue_{On<std::string>(&clock_)};
+};
+
+// A delaying queue on a clock that observes its thread.
+class DelayingQueueThreadTest : public testing::Test {
+ protected:
+  void Settle() { fake_.Step(absl::ZeroDuration()); }
+
+  FakeClock fake_;
+  ObservedClock clock_{&fake_};
   DelayingQueue<std::string> queue_{On<std::string>(&clock_)};
 };
 

@@ -100,15 +100,6 @@ TEST_F(DelayingQueueTest, NeverEarly) {
   }
 }
 
-TEST_F(DelayingQueueTest, AtOnceForZeroAndNegativeDelays) {
-  const absl::Duration delays[] = {absl::ZeroDuration(), -kNs,
-                                   -absl::InfiniteDuration()};
-  for (absl::Duration delay : delays) {
-    EXPECT_TRUE(queue_.AddAfter("a", delay));
-    EXPECT_EQ(TakeAll(queue_), Strings{"a"}) << delay;
-  }
-}
-
 TEST_F(DelayingQueueTest, NeverForAnInfiniteDelay) {
   EXPECT_TRUE(queue_.AddAfter("never", absl::InfiniteDuration()));
   EXPECT_TRUE(queue_.AddAfter("sometime", absl::Hours(1)));

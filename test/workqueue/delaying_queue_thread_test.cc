@@ -32,15 +32,6 @@ namespace {
 // The thread
 // -----------------------------------------------------------------------------
 
-class DelayingQueueThreadTest : public testing::Test {
- protected:
-  void Settle() { fake_.Step(absl::ZeroDuration()); }
-
-  FakeClock fake_;
-  ObservedClock clock_{&fake_};
-  DelayingQueue<std::string> queue_{On<std::string>(&clock_)};
-};
-
 TEST_F(DelayingQueueThreadTest,
        SleepsForTenSecondsWhenThereIsNothingToWaitFor) {
   Settle();

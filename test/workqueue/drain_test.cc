@@ -4,7 +4,6 @@
 // Tests of `ShutDownWithDrainWithin()`. interfaces_test.cc and queue_test.cc
 // test drains without a timeout, too.
 
-#include <atomic>
 #include <cstddef>
 #include <future>  // NOLINT(build/c++11)
 #include <optional>
@@ -113,22 +112,6 @@ TEST_P(DrainTest, IsTrueWhenAllIsDoneBeforeTheDeadline) {
   EXPECT_TRUE(queue_->Done("a"));
   EXPECT_TRUE(drained.get());
   EXPECT_EQ(NumWaiters(), 0u);
-}
-
-TEST_P(DrainTest, IsTrueWhenWorkersFinishWhatIsQueued) {
-  constexpr int kItems = 50;
-  for (int i = 0; i < kItems; ++i) queue_->Add(std::to_string(i));
-  std::atomic<int> done{0};
-  auto drained = Async([&] {
-    const bool result = queue_->ShutDownWithDrainWithin(kFiveSeconds);
-    EXPECT_EQ(done, kItems);
-    return result;
-  });
-  while (std::optional<std::string> item = queue_->Get()) {
-    ++done;
-    EXPECT_TRUE(queue_->Done(*item));
-  }
-  EXPECT_TRUE(drained.get());
 }
 
 TEST_P(DrainTest, IsFalseAtTheDeadlineIfSomethingIsInFlight) {

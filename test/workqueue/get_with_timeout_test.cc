@@ -7,7 +7,6 @@
 #include <chrono>  // NOLINT(build/c++11)
 #include <cstddef>
 #include <future>  // NOLINT(build/c++11)
-#include <memory>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -365,45 +364,6 @@ TEST_P(MixedWaitersTest, ShutDownWakesAll) {
   Start();
   queue_->ShutDown();
   EXPECT_EQ(TimesGot(0, absl::StatusCode::kCancelled), std::vector<int>());
-}
-
-// -----------------------------------------------------------------------------
-// Without blocking
-// -----------------------------------------------------------------------------
-
-class TryTest : public EveryQueueTest {};
-
-INSTANTIATE_TEST_SUITE_P(Kinds, TryTest, testing::ValuesIn(EveryQueueKind()),
-                         NameOfQueueKind);
-
-TEST_P(TryTest, TryGet) {
-  EXPECT_EQ(queue_->TryGet().status().code(),
-            absl::StatusCode::kDeadlineExceeded);
-  queue_->Add("a");
-  queue_->Add("b");
-  absl::StatusOr<std::string> got = queue_->TryGet();
-  ASSERT_TRUE(got.ok()) << got.status();
-  EXPECT_EQ(*got, "a");
-  EXPECT_TRUE(queue_->Done("a"));
-  queue_->ShutDown();
-  EXPECT_EQ(*queue_->TryGet(), "b");
-  EXPECT_EQ(queue_->TryGet().status().code(), absl::StatusCode::kCancelled);
-  EXPECT_TRUE(queue_->Done("b"));
-}
-
-TEST_P(TryTest, TryAcquire) {
-  EXPECT_EQ(queue_->TryAcquire().status().code(),
-            absl::StatusCode::kDeadlineExceeded);
-  queue_->Add("a");
-  queue_->Add("b");
-  absl::StatusOr<Lease<std::string>> lease = queue_->TryAcquire();
-  ASSERT_TRUE(lease.ok()) << lease.status();
-  EXPECT_EQ(**lease, "a");
-  queue_->ShutDown();
-  lease = queue_->TryAcquire();
-  ASSERT_TRUE(lease.ok()) << lease.status();
-  EXPECT_EQ(**lease, "b");
-  EXPECT_EQ(queue_->TryAcquire().status().code(), absl::StatusCode::kCancelled);
 }
 
 // -----------------------------------------------------------------------------

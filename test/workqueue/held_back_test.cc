@@ -13,12 +13,12 @@
 
 #include "absl/base/config.h"
 #include "absl/functional/any_invocable.h"
-#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "test/workqueue/lifo.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/executor.h"
 #include "workqueue/interfaces.h"
@@ -398,30 +398,8 @@ TEST_F(PriorityOrderingTest, ItemThatIsGivenBackIsStillARetry) {
 }
 
 TEST_F(PriorityOrderingTest, SnapshotDoesNotSortAgain) {
-  class Lifo final : public Ordering<std::string> {
-   public:
-    void Push(QueuedItem<std::string>* item) override {
-      items_.insert(items_.begin(), item);
-    }
-    size_t Len() const override { return items_.size(); }
-    QueuedItem<std::string>* Pop() override {
-      QueuedItem<std::string>* const item = items_.front();
-      items_.erase(items_.begin());
-      return item;
-    }
-    bool ForEach(absl::FunctionRef<bool(const QueuedItem<std::string>&)> visit)
-        const override {
-      for (const auto* item : items_) {
-        if (!visit(*item)) break;
-      }
-      return true;
-    }
-
-   private:
-    std::vector<QueuedItem<std::string>*> items_;
-  };
   PriorityQueueOptions<std::string> options;
-  options.ordering = std::make_unique<Lifo>();
+  options.ordering = std::make_unique<ListingLifo<std::string>>();
   PriorityQueue<std::string> queue(std::move(options));
   queue.AddAll({"a", "b", "c"});
   std::vector<std::string> items;

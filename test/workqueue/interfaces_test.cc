@@ -79,6 +79,13 @@ std::unique_ptr<PriorityQueue<std::string>> MakePriorityQueue(
       clock);
 }
 
+std::unique_ptr<PriorityQueue<std::string>> MakeOrderedPriorityQueue(
+    FakeClock* clock) {
+  PriorityQueueOptions<std::string> options;
+  options.ordering = std::make_unique<WatchedFifo<std::string>>();
+  return Make<PriorityQueue<std::string>>(clock, std::move(options));
+}
+
 std::unique_ptr<PlainQueue<std::string>> MakePlainQueue(FakeClock* clock) {
   return Make<PlainQueue<std::string>, QueueOptions<std::string>>(clock);
 }
@@ -114,6 +121,8 @@ INSTANTIATE_TEST_SUITE_P(
                     QueueTestCase{"RateLimitingQueue", MakeRateLimitingQueue},
                     QueueTestCase{"PriorityQueue", MakePriorityQueue,
                                   /*comes_back_in_order_of_add=*/true},
+                    QueueTestCase{"OrderedPriorityQueue",
+                                  MakeOrderedPriorityQueue},
                     QueueTestCase{"PlainQueue", MakePlainQueue,
                                   /*comes_back_in_order_of_add=*/false,
                                   /*give_back_keeps_place=*/false}),

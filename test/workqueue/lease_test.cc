@@ -6,7 +6,6 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
-#include <future>  // NOLINT(build/c++11)
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -330,56 +329,6 @@ TEST_P(LeaseTest, MayGoOnAnotherThread) {
   }).join();
   EXPECT_FALSE(lease);
   EXPECT_EQ(queue_->Len(), 1u);
-}
-
-TEST_P(LeaseTest, AcquireBlocksUntilThereIsAnItem) {
-  auto acquired = Async([this] {
-    const StringLease lease = *queue_->Acquire();
-    return lease ? *lease : "nothing";
-  });
-  AwaitBlocked(1);
-  queue_->Add("a");
-  EXPECT_EQ(acquired.get(), "a");
-}
-
-TEST_P(LeaseTest, ShutDownEndsEveryAcquire) {
-  std::vector<std::future<bool>> acquired;
-  for (int i = 0; i < 4; ++i) {
-    acquired.push_back(Async([this] { return queue_->Acquire().ok(); }));
-  }
-  AwaitBlocked(4);
-  queue_->ShutDown();
-  for (auto& one : acquired) EXPECT_FALSE(one.get());
-}
-
-TEST_P(LeaseTest, ManyProducersAndConsumers) {
-  constexpr int kProducers = 2, kConsumers = 3, kItems = 10, kAdds = 300;
-  std::vector<std::atomic<int>> added(kItems), seen(kItems), workers_on(kItems);
-  std::vector<Thread> producers, consumers;
-  for (int p = 0; p < kProducers; ++p) {
-    producers.emplace_back([&, p] {
-      for (int i = 0; i < kAdds; ++i) {
-        const int item = (i * (p + 1)) % kItems;
-        ++added[item];
-        EXPECT_TRUE(queue_->Add(std::to_string(item)));
-      }
-    });
-  }
-  for (int c = 0; c < kConsumers; ++c) {
-    consumers.emplace_back([&] {
-      StringLease lease;
-      while (queue_->AcquireNext(&lease).ok()) {
-        const int item = std::stoi(*lease);
-        EXPECT_EQ(++workers_on[item], 1);
-        seen[item] = added[item].load();
-        --workers_on[item];
-      }
-    });
-  }
-  for (Thread& producer : producers) producer.join();
-  EXPECT_TRUE(queue_->ShutDownWithDrain());
-  for (Thread& consumer : consumers) consumer.join();
-  for (int i = 0; i < kItems; ++i) EXPECT_EQ(seen[i], added[i]) << i;
 }
 
 // -----------------------------------------------------------------------------

@@ -16,6 +16,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
+#include "test/workqueue/least_metrics.h"
 #include "test/workqueue/recording_metrics.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/delaying_queue.h"
@@ -32,36 +33,6 @@ namespace {
 using Values = std::vector<double>;
 
 constexpr absl::Duration kUpdatePeriod = absl::Milliseconds(500);
-
-// Overrides only what a provider must, and wants no metric.
-class LeastProvider final : public MetricsProvider {
- public:
-  std::unique_ptr<GaugeMetric> NewDepthMetric(absl::string_view) override {
-    return nullptr;
-  }
-  std::unique_ptr<CounterMetric> NewAddsMetric(absl::string_view) override {
-    return nullptr;
-  }
-  std::unique_ptr<HistogramMetric> NewLatencyMetric(
-      absl::string_view) override {
-    return nullptr;
-  }
-  std::unique_ptr<HistogramMetric> NewWorkDurationMetric(
-      absl::string_view) override {
-    return nullptr;
-  }
-  std::unique_ptr<SettableGaugeMetric> NewUnfinishedWorkSecondsMetric(
-      absl::string_view) override {
-    return nullptr;
-  }
-  std::unique_ptr<SettableGaugeMetric> NewLongestRunningProcessorSecondsMetric(
-      absl::string_view) override {
-    return nullptr;
-  }
-  std::unique_ptr<CounterMetric> NewRetriesMetric(absl::string_view) override {
-    return nullptr;
-  }
-};
 
 class MetricsTest : public testing::Test {
  protected:
@@ -105,7 +76,7 @@ void ProcessOneItem(MetricsProvider* provider) {
 }
 
 TEST(LeastProviderTest, AProviderMayOverrideOnlyWhatItMust) {
-  LeastProvider provider;
+  LeastMetrics provider;
   ProcessOneItem<RateLimitingQueue<std::string>,
                  RateLimitingQueueOptions<std::string>>(&provider);
   ProcessOneItem<PriorityQueue<std::string>, PriorityQueueOptions<std::string>>(

@@ -19,6 +19,7 @@
 #include "absl/base/config.h"
 #include "gtest/gtest.h"
 #include "test/base/fragile_key.h"
+#include "test/workqueue/lifo.h"
 #include "test/workqueue/recording_metrics.h"
 #include "test/workqueue/watched_fifo.h"
 #include "workqueue/clock/fake_clock.h"
@@ -42,22 +43,6 @@ std::vector<T> GetAll(Queue<T>& queue) {
   while (queue.Len() > 0) items.push_back(*queue.Get());
   return items;
 }
-
-// The example of ordering.h.
-template <typename T>
-class Lifo : public Ordering<T> {
- public:
-  void Push(QueuedItem<T>* item) override { items_.push_back(item); }
-  size_t Len() const override { return items_.size(); }
-  QueuedItem<T>* Pop() override {
-    QueuedItem<T>* item = items_.back();
-    items_.pop_back();
-    return item;
-  }
-
- private:
-  std::vector<QueuedItem<T>*> items_;
-};
 
 TEST(OrderingTest, LastInFirstOut) {
   Queue<int> queue(Ordered<int>(std::make_unique<Lifo<int>>()));

@@ -280,37 +280,6 @@ TEST_F(WatchedQueueTest, ADrainThatBeginsAfterAShutDownIsNotEndedByIt) {
 // Waking getters
 // -----------------------------------------------------------------------------
 
-TEST_F(WatchedQueueTest, EachAddWakesAGetter) {
-  constexpr int kGetters = 4;
-  std::vector<std::future<std::optional<std::string>>> getters;
-  for (int i = 0; i < kGetters; ++i) {
-    getters.push_back(Async([this] { return queue_.Get(); }));
-  }
-  fifo_->AwaitBlocked(queue_, kGetters);
-  for (int i = 0; i < kGetters; ++i) queue_.Add(std::to_string(i));
-  for (auto& getter : getters) EXPECT_TRUE(getter.get().has_value());
-}
-
-TEST_F(WatchedQueueTest, DoneWakesAGetter) {
-  queue_.Add("a");
-  queue_.Get();
-  queue_.Add("a");
-  auto getter = Async([this] { return queue_.Get(); });
-  fifo_->AwaitBlocked(queue_, 1);
-  queue_.Done("a");
-  EXPECT_EQ(getter.get(), "a");
-}
-
-TEST_F(WatchedQueueTest, ShutDownWakesEveryGetter) {
-  std::vector<std::future<std::optional<std::string>>> getters;
-  for (int i = 0; i < 4; ++i) {
-    getters.push_back(Async([this] { return queue_.Get(); }));
-  }
-  fifo_->AwaitBlocked(queue_, 4);
-  queue_.ShutDown();
-  for (auto& getter : getters) EXPECT_EQ(getter.get(), std::nullopt);
-}
-
 TEST_F(WatchedQueueTest, ShutDownWithDrainWakesEveryGetter) {
   std::vector<std::future<std::optional<std::string>>> getters;
   for (int i = 0; i < 4; ++i) {

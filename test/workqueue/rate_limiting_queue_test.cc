@@ -25,13 +25,13 @@
 #include "gtest/gtest.h"
 #include "ratelimit/item_exponential_failure_rate_limiter.h"
 #include "ratelimit/rate_limiter.h"
+#include "test/workqueue/lifo.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/executor.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/lease.h"
 #include "workqueue/lease_batch.h"
-#include "workqueue/ordering.h"
 #include "workqueue/queue.h"
 #include "workqueue/snapshot.h"
 
@@ -495,24 +495,8 @@ TEST(RateLimitingQueueBelowTest, MayBeAnyDelayingQueue) {
 }
 
 TEST_F(RateLimitingQueueTest, TheOptionsAreTheDelayingQueuesToo) {
-  class Lifo final : public Ordering<std::string> {
-   public:
-    void Push(QueuedItem<std::string>* item) override {
-      items_.push_back(item);
-    }
-    size_t Len() const override { return items_.size(); }
-    QueuedItem<std::string>* Pop() override {
-      QueuedItem<std::string>* const item = items_.back();
-      items_.pop_back();
-      return item;
-    }
-
-   private:
-    std::vector<QueuedItem<std::string>*> items_;
-  };
-
   auto options = Options();
-  options.ordering = std::make_unique<Lifo>();
+  options.ordering = std::make_unique<Lifo<std::string>>();
   RateLimitingQueue<std::string> lifo(std::move(options));
   for (const char* item : {"a", "b", "c"}) lifo.Add(item);
   for (const char* item : {"c", "b", "a"}) EXPECT_EQ(lifo.Get(), item);

@@ -13,13 +13,13 @@
 #include <vector>
 
 #include "absl/base/config.h"
-#include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "ratelimit/item_exponential_failure_rate_limiter.h"
 #include "test/base/fragile_key.h"
 #include "test/workqueue/every_queue.h"
+#include "test/workqueue/lifo.h"
 #include "test/workqueue/watched_fifo.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/delaying_queue.h"
@@ -269,38 +269,9 @@ TEST(SnapshotOrderTest, OfTheLayersAbove) {
   EXPECT_EQ(ItemsOf(rate_limiting.TakeSnapshot()->queued), (Ints{3, 1, 2}));
 }
 
-// Last in, first out, with `ForEach()`.
-class ListingLifo final : public Ordering<int> {
- public:
-  void Push(QueuedItem<int>* item) override {
-#ifdef ABSL_HAVE_EXCEPTIONS
-    if (throws) throw Fuse::Blown();
-#endif
-    items_.push_back(item);
-  }
-  size_t Len() const override { return items_.size(); }
-  QueuedItem<int>* Pop() override {
-    QueuedItem<int>* const item = items_.back();
-    items_.pop_back();
-    return item;
-  }
-  bool ForEach(
-      absl::FunctionRef<bool(const QueuedItem<int>&)> visit) const override {
-    for (auto it = items_.rbegin(); it != items_.rend(); ++it) {
-      if (!visit(**it)) break;
-    }
-    return true;
-  }
-
-  bool throws = false;
-
- private:
-  std::vector<QueuedItem<int>*> items_;
-};
-
 TEST(SnapshotOrderTest, OfAnOrderingThatTells) {
   QueueOptions<int> options;
-  options.ordering = std::make_unique<ListingLifo>();
+  options.ordering = std::make_unique<ListingLifo<int>>();
   Queue<int> queue(std::move(options));
   for (int i : {3, 1, 2, 1}) queue.Add(i);
   EXPECT_EQ(ItemsOf(queue.TakeSnapshot()->queued), (Ints{2, 1, 3}));
@@ -325,10 +296,20 @@ TEST(SnapshotOrderTest, OfAnOrderingThatDoesNotTell) {
 }
 
 #ifdef ABSL_HAVE_EXCEPTIONS
+class ThrowingLifo final : public ListingLifo<int> {
+ public:
+  void Push(QueuedItem<int>* item) override {
+    if (throws) throw Fuse::Blown();
+    ListingLifo<int>::Push(item);
+  }
+
+  bool throws = false;
+};
+
 // If the ordering throws, the item is queued outside of the ordering.
 TEST(SnapshotOrderTest, WhatTheOrderingWouldNotTakeIsThere) {
-  auto owned = std::make_unique<ListingLifo>();
-  ListingLifo* const ordering = owned.get();
+  auto owned = std::make_unique<ThrowingLifo>();
+  ThrowingLifo* const ordering = owned.get();
   QueueOptions<int> options;
   options.ordering = std::move(owned);
   Queue<int> queue(std::move(options));

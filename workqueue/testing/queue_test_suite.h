@@ -545,13 +545,21 @@ TEST_P(QueueTestSuite, ManyProducersAndConsumers) {
     });
   }
   for (size_t c = 0; c < kConsumers; ++c) {
-    consumers.emplace_back([&] {
-      while (std::optional<std::string> got = queue_->Get()) {
-        const size_t item = std::stoul(*got);
+    consumers.emplace_back([&, c] {
+      const auto process = [&](const std::string& got) {
+        const size_t item = std::stoul(got);
         if (++workers_on[item] > 1) shared = true;
         seen[item] = added[item].load();
         --workers_on[item];
-        EXPECT_TRUE(queue_->Done(*got));
+      };
+      if (c % 2 == 0) {
+        while (std::optional<std::string> got = queue_->Get()) {
+          process(*got);
+          EXPECT_TRUE(queue_->Done(*got));
+        }
+      } else {
+        Lease<std::string> lease;
+        while (queue_->AcquireNext(&lease).ok()) process(*lease);
       }
     });
   }
@@ -597,6 +605,7 @@ TEST_P(QueueTestSuite, AnEmptyQueueThatIsShutDownCancelsEveryGet) {
   queue_->ShutDown();
   Lease<std::string> lease;
   EXPECT_TRUE(absl::IsCancelled(queue_->TryGet().status()));
+  EXPECT_TRUE(absl::IsCancelled(queue_->TryAcquire().status()));
   EXPECT_TRUE(absl::IsCancelled(queue_->Acquire().status()));
   EXPECT_TRUE(absl::IsCancelled(queue_->AcquireNext(&lease)));
   EXPECT_FALSE(lease);
