@@ -198,7 +198,9 @@ TEST_F(SqliteEngineTest, ALockedFileLosesNothing) {
   const auto engine = NewEngine();
   auto options = Options(*engine);
   options.call_timeout = absl::Seconds(1);
-  const auto queue = *Queue::Create(options);
+  auto created = Queue::Create(options);
+  ASSERT_TRUE(created.ok()) << created.status();
+  const auto queue = *std::move(created);
   Connection other(path_);
   other.Do("BEGIN IMMEDIATE");
   const absl::Status status = Add(*queue, "x");
