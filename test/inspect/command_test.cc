@@ -298,7 +298,9 @@ class SharedQueuePageTest : public CommandTest {
     options.name = "pods";
     options.redis = redis_;
     options.call_timeout = absl::Seconds(2);
-    queue_ = *Queue::Create(options);
+    auto queue = Queue::Create(options);
+    ASSERT_TRUE(queue.ok()) << queue.status();
+    queue_ = *std::move(queue);
     InspectionRegistryOptions registry_options;
     // Otherwise a call of this test may wait for that of a sample.
     registry_options.sample_period = absl::Hours(1);
@@ -318,13 +320,14 @@ class SharedQueuePageTest : public CommandTest {
 };
 
 TEST_F(SharedQueuePageTest, PutsAParkedItemBack) {
-  queue_->Add("default/web");
-  Lease<std::string> lease = *queue_->Acquire();
+  ASSERT_TRUE(queue_->Add("default/web"));
+  auto lease = queue_->Acquire();
+  ASSERT_TRUE(lease.ok()) << lease.status();
   FailureLedgerOptions limits;
   limits.max_failures = 1;
   limits.unpark_on_add = false;
   const auto failed =
-      queue_->Fail(&lease, absl::InternalError("broken"), limits, {});
+      queue_->Fail(&*lease, absl::InternalError("broken"), limits, {});
   ASSERT_TRUE(failed.ok() && failed->parked);
   const auto inspectable = InspectQueue(queue_.get());
   EXPECT_EQ(inspectable->Act(InspectAction::kForget, "default/web"),

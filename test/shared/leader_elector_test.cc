@@ -224,7 +224,7 @@ TEST_P(LeaderElectorTest, ALeaderWithoutAServerGivesUpAndAnotherTakesOver) {
 }
 
 TEST_P(LeaderElectorServerTest, ALeaderGivesUpWhileTheServerDoesNotAnswer) {
-  constexpr absl::Duration kPeriod = absl::Milliseconds(200);
+  constexpr absl::Duration kPeriod = absl::Milliseconds(500);
   const auto start = [&](const char* name) {
     LeaderElectorOptions options = Options(name);
     // An attempt takes as long in real time. A server that is not paused must
@@ -235,6 +235,7 @@ TEST_P(LeaderElectorServerTest, ALeaderGivesUpWhileTheServerDoesNotAnswer) {
     return Start(std::move(options));
   };
   const auto a = start("a");
+  while (!a->IsLeader()) Pass(kPeriod / 2, kPeriod / 2);
   const auto b = start("b");
   EXPECT_TRUE(a->IsLeader());
   server()->Pause();
@@ -1065,9 +1066,10 @@ TEST_P(LeaderElectorServerTest, NoTwoLeadAtTheSameTime) {
         LeaderElectorOptions options = Options(absl::StrCat(i, " ", life));
         options.clock = nullptr;
         options.clock_is_the_servers = false;
-        options.lease_duration = absl::Milliseconds(150);
-        options.renew_deadline = absl::Milliseconds(100);
-        options.retry_period = absl::Milliseconds(20);
+        options.lease_duration = absl::Milliseconds(600);
+        options.renew_deadline = absl::Milliseconds(400);
+        // A request that takes longer on a slow disk has failed.
+        options.retry_period = absl::Milliseconds(80);
         options.release_on_stop = i != 0;
         options.on_started_leading = [&](const Leadership& it) {
           do {
@@ -1084,12 +1086,12 @@ TEST_P(LeaderElectorServerTest, NoTwoLeadAtTheSameTime) {
     });
   }
   for (int i = 0; i < 6; ++i) {
-    Clock::GetRealClock()->Sleep(absl::Milliseconds(300));
+    Clock::GetRealClock()->Sleep(absl::Milliseconds(1200));
     if (i % 2 == 0) {
       EXPECT_TRUE(server()->Restart().ok());
     } else {
       server()->Pause();
-      Clock::GetRealClock()->Sleep(absl::Milliseconds(150));
+      Clock::GetRealClock()->Sleep(absl::Milliseconds(600));
       server()->Resume();
     }
   }

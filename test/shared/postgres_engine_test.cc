@@ -760,9 +760,12 @@ TEST_F(PostgresServerTest, ACrashOfTheServerLosesNothing) {
   const auto engine = NewEngine(*server_);
   auto options = Options(*engine);
   options.call_timeout = absl::Seconds(2);
-  const auto queue = *Queue::Create(options);
+  auto created = Queue::Create(options);
+  ASSERT_TRUE(created.ok()) << created.status();
+  const auto queue = *std::move(created);
   ASSERT_TRUE(Add(*queue, "x").ok());
   const auto lease = queue->Acquire();
+  ASSERT_TRUE(lease.ok()) << lease.status();
   ASSERT_TRUE(
       queue->AddItems(AddOptions::After(absl::Hours(1)), {"later"}).ok());
   server_->Crash();
@@ -846,7 +849,9 @@ TEST_F(PostgresServerTest, CallsWaitForALockOnlyUntilTheirDeadline) {
   const auto engine = NewEngine(*server_);
   auto options = Options(*engine);
   options.call_timeout = absl::Seconds(2);
-  const auto queue = *Queue::Create(options);
+  auto created = Queue::Create(options);
+  ASSERT_TRUE(created.ok()) << created.status();
+  const auto queue = *std::move(created);
   Connection other(server_->address());
   other.Do("BEGIN");
   other.Do(
@@ -911,7 +916,9 @@ void CallWithout(const std::string& tables, const std::string& server,
                  SharedQueueOptions<std::string> options) {
   options.call_timeout = absl::Seconds(1);
   options.require_durable_server = false;
-  const auto queue = *Queue::Create(options);
+  auto created = Queue::Create(options);
+  ASSERT_TRUE(created.ok()) << created.status();
+  const auto queue = *std::move(created);
   options.name += " 2";
   Connection other(server), looks(server);
   other.Do("BEGIN");

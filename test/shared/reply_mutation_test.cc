@@ -23,6 +23,7 @@
 #include "test/shared/redis_server.h"
 #include "test/shared/reply_proxy.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/leader_election/election.h"
 #include "workqueue/leader_election/internal/leader_lease.h"
 #include "workqueue/lease.h"
 #include "workqueue/redis/redis_options.h"
@@ -147,6 +148,11 @@ class OneMutation {
   std::atomic<bool> mutated_{false};
 };
 
+// How long a call may take that may wait in vain, because its reply has been
+// changed, and one that must succeed, however busy the machine is.
+constexpr absl::Duration kSoon = absl::Seconds(1);
+constexpr absl::Duration kInTheEnd = absl::Seconds(30);
+
 class ReplyMutationTest : public RedisFixture {
  protected:
   void SetUp() override {
@@ -181,8 +187,8 @@ class ReplyMutationTest : public RedisFixture {
     EXPECT_GT(mutation, 3 * Replacements().size()) << "there is such a reply";
   }
 
-  static absl::Time Soon() {
-    return Clock::GetRealClock()->TimeNow() + absl::Seconds(1);
+  static absl::Time After(absl::Duration timeout) {
+    return Clock::GetRealClock()->TimeNow() + timeout;
   }
 
   RedisOptions redis_;
@@ -206,7 +212,7 @@ TEST_F(ReplyMutationTest, Requests) {
             {EngineOperation::kAddAfter, "b", 1000, 0, 0},
             {EngineOperation::kNumRequeues, "a", 0, 0, 0},
         };
-        const auto reply = (*engine)->Apply(request, Soon());
+        const auto reply = (*engine)->Apply(request, After(kSoon));
         if (!reply.ok()) return;
         EXPECT_EQ(reply->results.size(), 3u);
       },
@@ -216,7 +222,7 @@ TEST_F(ReplyMutationTest, Requests) {
         ++token;
         request.take = 0;
         request.operations = {{EngineOperation::kDone, "a", token, 0, 0}};
-        const auto reply = (*engine)->Apply(request, Soon());
+        const auto reply = (*engine)->Apply(request, After(kInTheEnd));
         ASSERT_TRUE(reply.ok()) << reply.status();
         ASSERT_EQ(reply->results.size(), 1u);
         EXPECT_EQ(reply->results[0], kTrue);
@@ -234,13 +240,14 @@ TEST_F(ReplyMutationTest, Snapshots) {
   request.operations = {{EngineOperation::kAdd, "a", 5, 0, 0},
                         {EngineOperation::kAdd, "b", 0, 0, 0},
                         {EngineOperation::kAddAfter, "c", 1000, 0, 0}};
-  ASSERT_TRUE((*engine)->Apply(request, Soon()).ok());
+  ASSERT_TRUE((*engine)->Apply(request, After(kInTheEnd)).ok());
   EngineSnapshotRequest all;
   all.now = 1;
   all.max = 10;
-  WithEach([&] { (*engine)->TakeSnapshot(all, Soon()).IgnoreError(); },
+  WithEach([&] { (*engine)->TakeSnapshot(all, After(kSoon)).IgnoreError(); },
            [&] {
-             const auto snapshot = (*engine)->TakeSnapshot(all, Soon());
+             const auto snapshot =
+                 (*engine)->TakeSnapshot(all, After(kInTheEnd));
              ASSERT_TRUE(snapshot.ok()) << snapshot.status();
              EXPECT_EQ(snapshot->num_queued, 1u);
              EXPECT_EQ(snapshot->processing.size(), 1u);
@@ -254,11 +261,11 @@ TEST_F(ReplyMutationTest, Elections) {
   options.redis = redis_;
   options.identity = "a";
   options.duration = absl::Seconds(15);
-  options.timeout = absl::Seconds(1);
+  options.timeout = kInTheEnd;
   LeaderLease lease(options);
   WithEach(
       [&] {
-        const auto state = lease.Take();
+        const auto state = lease.Do(Election::Call::kTake, 0, kSoon);
         if (!state.ok()) return;
         EXPECT_GE(state->token, 0);
         EXPECT_GE(state->remaining, absl::ZeroDuration());
@@ -275,10 +282,9 @@ TEST_F(ReplyMutationTest, Lists) {
   options.name = "q";
   options.redis = redis_;
   ASSERT_TRUE(SharedQueue<std::string>::Create(options).ok());
-  const auto list = [&] { return ListSharedQueues(redis_, absl::Seconds(1)); };
-  WithEach([&] { list().IgnoreError(); },
+  WithEach([&] { ListSharedQueues(redis_, kSoon).IgnoreError(); },
            [&] {
-             const auto queues = list();
+             const auto queues = ListSharedQueues(redis_, kInTheEnd);
              ASSERT_TRUE(queues.ok()) << queues.status();
              EXPECT_EQ(queues->size(), 1u);
            });

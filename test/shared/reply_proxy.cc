@@ -140,7 +140,7 @@ void ReplyProxy::Write(int to, absl::string_view bytes, bool slowly) const {
         send(to, bytes.data(), drips ? 1 : bytes.size(), MSG_NOSIGNAL);
     if (sent <= 0) return;
     bytes.remove_prefix(static_cast<size_t>(sent));
-    if (drips) Clock::GetRealClock()->Sleep(absl::Milliseconds(10));
+    if (drips) Clock::GetRealClock()->Sleep(absl::Milliseconds(20));
   }
 }
 

@@ -48,7 +48,7 @@ class ReplyProxy {
   // return while the old one runs.
   void SetHook(Hook hook);
 
-  // Whether each byte of a reply takes ten milliseconds from now on.
+  // Whether each byte of a reply takes 20 milliseconds from now on.
   void Drip(bool drips) { drips_ = drips; }
 
   // Whether what clients send stays in the network from now on.

@@ -71,7 +71,7 @@ TEST_F(SharedMonotonicWaitTest, SharedQueue) {
   SharedQueueOptions<std::string> options;
   options.name = "q";
   options.redis = Redis();
-  options.lease = absl::Milliseconds(100);
+  options.lease = absl::Seconds(6);
   auto created = Queue::Create(options);
   ASSERT_TRUE(created.ok()) << created.status();
   const std::unique_ptr<Queue> queue = *std::move(created);
@@ -90,9 +90,10 @@ TEST_F(SharedMonotonicWaitTest, SharedQueue) {
   Lease<std::string> lease = *queue->Acquire();
   std::vector<Lease<std::string>> others;
   while (queue->Len() > 0) others.push_back(*queue->Acquire());
+  // The leases are renewed after a third of their time.
   EXPECT_TRUE(absl::IsDeadlineExceeded(
-      queue->AcquireWithTimeout(absl::Milliseconds(200)).status()));
-  EXPECT_TRUE(lease.Done()) << "it has been renewed";
+      queue->AcquireWithTimeout(options.lease / 2).status()));
+  EXPECT_TRUE(lease.Done());
   EXPECT_FALSE(queue->ShutDownWithDrainWithin(absl::Milliseconds(10)));
 }
 
@@ -100,8 +101,8 @@ TEST_F(SharedMonotonicWaitTest, LeaderElector) {
   LeaderElectorOptions options;
   options.name = "election";
   options.redis = Redis();
-  options.lease_duration = absl::Milliseconds(400);
-  options.renew_deadline = absl::Milliseconds(300);
+  options.lease_duration = absl::Seconds(8);
+  options.renew_deadline = absl::Seconds(6);
   options.retry_period = absl::Milliseconds(50);
   absl::Notification led;
   options.on_started_leading = [&](const Leadership& leadership) {

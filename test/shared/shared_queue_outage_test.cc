@@ -26,7 +26,6 @@
 #include "test/workqueue/recording_log.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/fake_clock.h"
-#include "workqueue/lease.h"
 #include "workqueue/log_sink.h"
 #include "workqueue/shared/shared_queue.h"
 #include "workqueue/testing/thread.h"
@@ -128,11 +127,12 @@ TEST_F(SharedQueueOutageTest, WhatWasAcknowledgedIsThereAfterACrash) {
   const auto queue = NewQueue();
   ASSERT_NE(queue, nullptr);
   for (int i = 0; i < 100; ++i) ASSERT_TRUE(queue->Add(absl::StrCat(i)));
-  Lease<std::string> lease = *queue->Acquire();
+  auto lease = queue->Acquire();
+  ASSERT_TRUE(lease.ok()) << lease.status();
   server()->Kill();
   ASSERT_TRUE(server()->Restart().ok());
   EXPECT_EQ(queue->Len(), 99u);
-  EXPECT_TRUE(lease.Done()) << "its lease has lasted";
+  EXPECT_TRUE(lease->Done()) << "its lease has lasted";
   for (int i = 1; i < 100; ++i) EXPECT_EQ(queue->Get(), absl::StrCat(i));
 }
 
@@ -181,17 +181,19 @@ TEST_F(SharedQueueOutageTest, FlushedScriptsAreLoadedAgain) {
 TEST_F(SharedQueueOutageTest, ATokenIsNewEvenIfTheServerHasLostItsData) {
   const auto queue = NewQueue();
   ASSERT_NE(queue, nullptr);
-  queue->Add("x");
-  Lease<std::string> lost = *queue->Acquire();
+  ASSERT_TRUE(queue->Add("x"));
+  auto lost = queue->Acquire();
+  ASSERT_TRUE(lost.ok()) << lost.status();
   Command({"FLUSHALL"});
-  queue->Add("x");
+  ASSERT_TRUE(queue->Add("x"));
   const auto other = NewQueue();  // A key has one holder in each process.
   ASSERT_NE(other, nullptr);
-  Lease<std::string> x = *other->Acquire();
-  EXPECT_GT(x.token(), lost.token());
-  EXPECT_FALSE(lost.Done()) << "it is not this one's processing";
+  auto x = other->Acquire();
+  ASSERT_TRUE(x.ok()) << x.status();
+  EXPECT_GT(x->token(), lost->token());
+  EXPECT_FALSE(lost->Done()) << "it is not this one's processing";
   EXPECT_FALSE(other->CloseWithDrainWithin(absl::ZeroDuration()));
-  EXPECT_TRUE(x.Done());
+  EXPECT_TRUE(x->Done());
   EXPECT_TRUE(other->CloseWithDrainWithin(absl::ZeroDuration()));
 }
 
@@ -310,7 +312,9 @@ TEST_F(SharedQueueOutageTest, SettingsThatBecomeWrongAreTold) {
   Options options = MakeOptions();
   options.clock = &clock;
   options.require_durable_server = true;
-  const auto queue = *Queue::Create(options);
+  auto created = Queue::Create(options);
+  ASSERT_TRUE(created.ok()) << created.status();
+  const auto queue = *std::move(created);
   EXPECT_TRUE(queue->Healthy().ok());
   EXPECT_EQ(queue->TakeSnapshot()->settings_problem, "");
 

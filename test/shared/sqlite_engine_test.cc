@@ -27,6 +27,7 @@
 #include <set>
 #include <string>
 #include <system_error>  // NOLINT(build/c++11)
+#include <thread>        // NOLINT(build/c++11)
 #include <utility>
 #include <vector>
 
@@ -62,6 +63,8 @@ class Connection {
  public:
   explicit Connection(const std::string& path) {
     EXPECT_EQ(sqlite3_open(path.c_str(), &connection_), SQLITE_OK);
+    // An engine may write at the same time.
+    sqlite3_busy_timeout(connection_, 60000);
   }
   ~Connection() { sqlite3_close(connection_); }
 
@@ -158,9 +161,12 @@ TEST_F(SqliteEngineTest, QueuesOfOneFileAreSeparate) {
   EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
 }
 
-// What meets while another process writes is one transaction.
+// What meets while another process writes is one transaction. The first call
+// has one of its own: it has begun to wait for that process.
 TEST_F(SqliteEngineTest, CallsThatMeetAreSyncedTogether) {
   constexpr int kQueues = 8;
+  // On a busy machine a call may come too late to meet the others.
+  constexpr int kRounds = 100;
   const auto engine = NewEngine();
   std::vector<std::unique_ptr<Queue>> queues;
   for (int i = 0; i < kQueues; ++i) {
@@ -170,22 +176,29 @@ TEST_F(SqliteEngineTest, CallsThatMeetAreSyncedTogether) {
   }
   const auto wake_file = *WakeFile::Open(path_ + "-wake", 0600);
   Connection other(path_);
-  other.Do("BEGIN IMMEDIATE");
-  const uint32_t before = wake_file->Read(WakeFile::kCommits);
-  std::vector<std::future<absl::Status>> added;
-  for (const auto& queue : queues) {
-    added.push_back(Async([&queue] { return Add(*queue, "x"); }));
+  uint32_t least = kQueues;
+  for (int round = 0; round < kRounds && least > 2; ++round) {
+    other.Do("BEGIN IMMEDIATE");
+    const uint32_t before = wake_file->Read(WakeFile::kCommits);
+    std::vector<std::future<absl::Status>> added;
+    for (const auto& queue : queues) {
+      added.push_back(Async([&] { return Add(*queue, absl::StrCat(round)); }));
+    }
+    for (int i = 0; i < 100; ++i) std::this_thread::yield();
+    other.Do("COMMIT");
+    for (auto& it : added) EXPECT_TRUE(it.get().ok());
+    least = std::min(least, wake_file->Read(WakeFile::kCommits) - before);
   }
-  other.Do("COMMIT");
-  for (auto& it : added) EXPECT_TRUE(it.get().ok());
-  EXPECT_LE(wake_file->Read(WakeFile::kCommits) - before, kQueues);
+  EXPECT_LE(least, 2u);
 }
 
 TEST_F(SqliteEngineTest, ALockedFileLosesNothing) {
   const auto engine = NewEngine();
   auto options = Options(*engine);
   options.call_timeout = absl::Seconds(1);
-  const auto queue = *Queue::Create(options);
+  auto created = Queue::Create(options);
+  ASSERT_TRUE(created.ok()) << created.status();
+  const auto queue = *std::move(created);
   Connection other(path_);
   other.Do("BEGIN IMMEDIATE");
   const absl::Status status = Add(*queue, "x");

@@ -510,11 +510,15 @@ TEST_P(QueueTestSuite, DrainAfterShutDownWaitsToo) {
   ASSERT_EQ(queue_->Get(), "a");
   queue_->ShutDown();
   std::atomic<bool> done{false};
+  absl::Notification begun;
   auto drained = Async([&] {
+    begun.Notify();
     const bool result = queue_->ShutDownWithDrain();
     EXPECT_TRUE(done);
     return result;
   });
+  begun.WaitForNotification();
+  for (int i = 0; i < 100; ++i) std::this_thread::yield();
   done = true;
   queue_->Done("a");
   EXPECT_TRUE(drained.get());
