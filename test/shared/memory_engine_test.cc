@@ -31,6 +31,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -42,6 +43,7 @@
 #include "workqueue/controller/async_reconcile.h"
 #include "workqueue/controller/controller.h"
 #include "workqueue/controller/reconcile.h"
+#include "workqueue/controller/source.h"
 #include "workqueue/failures.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/leader_election/leader_elector.h"
@@ -949,6 +951,41 @@ TEST_F(MemoryEngineTest, AControllerSendsOneRequestForAnItem) {
     controller->AwaitIdle();
     // A busy machine adds some. Two for an item would be twice as many.
     EXPECT_LE(counting.requests() - before, kItems + kItems / 2) << async;
+  }
+}
+
+// Its term may end at any look at it. The item that it has done must be there
+// for the next leader.
+TEST_F(MemoryEngineTest, AProcessWhoseTermEndsHoldsNoItem) {
+  // A worker looks before it takes the item, then with it, then when it is
+  // done.
+  for (const int looks_that_lead : {1, 2, 3}) {
+    MemoryEngine engine(nullptr);
+    SharedQueueOptions<std::string> queue;
+    queue.name = "pods";
+    queue.engine = &engine;
+    const auto other = *Queue::Create(queue);
+    ControllerOptions<std::string> options;
+    options.queue = *Queue::Create(queue);
+    options.reconcile = [](const std::string&) { return absl::OkStatus(); };
+    std::atomic<int> looks{0};
+    absl::Notification has_item;
+    Source<std::string>& source = options.sources.emplace_back();
+    source.run = [](SourceContext<std::string>&) { return absl::OkStatus(); };
+    source.term = [&] {
+      const int look = ++looks;
+      if (look == 2) has_item.Notify();
+      return look > looks_that_lead ? 0 : 1;
+    };
+    const auto controller =
+        *Controller<std::string>::Create(std::move(options));
+    ASSERT_TRUE(controller->Start().ok());
+    ASSERT_TRUE(Add(*other, "x").ok());
+    has_item.WaitForNotification();
+    ASSERT_TRUE(Add(*other, "x").ok());
+    // Only a failure waits so long.
+    EXPECT_EQ(other->GetWithTimeout(absl::Seconds(30)).value_or("nothing"), "x")
+        << looks_that_lead;
   }
 }
 

@@ -183,7 +183,12 @@ bool ControllerCore::IsOfOneItem(const absl::Status& error) const {
 }
 
 void ControllerCore::WorkWith(LeasedItem& item) {
-  while (AwaitTerm([this] { return StandsBy(); })) {
+  const auto stands_by = [&] {
+    if (!StandsBy()) return false;
+    EndLease(item);  // Nobody else gets the item before.
+    return true;
+  };
+  while (AwaitTerm(stands_by)) {
     const absl::Status acquired =
         CatchAsStatus([&item] { return item.Acquire(); });
     if (absl::IsCancelled(acquired)) return;
