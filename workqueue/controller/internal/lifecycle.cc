@@ -631,10 +631,12 @@ void Lifecycle::Join() {
   BeginAbandoning();  // Wakes workers in AwaitRetry().
   gate_->Close();
   for (size_t i = 0; i < sources_.size(); ++i) {
-    MutexLock lock(&mu_);
-    if (sources_[i].run == nullptr && source_states_[i].running) {
-      RecordSourceEnd();
+    bool runs = false;
+    {
+      MutexLock lock(&mu_);
+      runs = sources_[i].run == nullptr && source_states_[i].running;
     }
+    if (runs) RecordSourceEnd();
   }
   source_pool_.Join();
   worker_pool_.Join();
