@@ -989,6 +989,30 @@ TEST_F(MemoryEngineTest, AProcessWhoseTermEndsHoldsNoItem) {
   }
 }
 
+TEST_F(MemoryEngineTest, ASlowEngineDoesNotHoldUpTheHealthOfAController) {
+  ControllerOptions<std::string> options;
+  options.queue = std::move(a_);
+  options.reconcile = [](const std::string&) { return absl::OkStatus(); };
+  const auto controller = *Controller<std::string>::Create(std::move(options));
+  ASSERT_TRUE(controller->Start().ok());
+  ASSERT_TRUE(controller->queue().Add("x"));
+  controller->AwaitIdle();
+  Deliver();
+  const size_t waiters = clock_.NumWaiters();
+  Faults slow;
+  slow.request_delay = absl::Hours(1);
+  engine_.SetFaults(slow);
+  auto idle = Async([&controller] { controller->AwaitIdle(); });
+  clock_.AwaitWaiters(waiters + 1);
+  auto health = Async([&controller] { return controller->Healthy(); });
+  // Only a failure waits so long.
+  EXPECT_EQ(health.wait_for(std::chrono::seconds(30)),
+            std::future_status::ready);
+  engine_.SetFaults({});
+  idle.get();
+  EXPECT_EQ(health.get(), absl::OkStatus());
+}
+
 // A worker that is quick takes many items with a request. Nobody does so who
 // does not want to, or decides what the time is.
 TEST_F(MemoryEngineTest, AQuickWorkerTakesItemsAhead) {
