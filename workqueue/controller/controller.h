@@ -722,12 +722,14 @@ void Controller<T, Hash, Eq>::AddFailures(const SnapshotOptions<T>& options,
     (failed->parked ? snapshot->parked : snapshot->failing)
         .push_back(*std::move(failed));
   }
+  SnapshotOptions<T> of_one = options;
+  of_one.details = false;
   for (FailedItem<T>& it : snapshot->failing) {
     // Finds the item wherever it waits, unlike the bounded list.
-    const auto waits = queue_->TakeSnapshotOf(it.item);
-    if (waits.ok() && !waits->waiting.empty()) {
-      it.next_try_at = waits->waiting[0].ready_at;
-    }
+    of_one.only = std::addressof(it.item);
+    const auto waits = queue_->TakeSnapshotWith(of_one);
+    if (!waits.ok()) break;  // The others would take as long.
+    if (!waits->waiting.empty()) it.next_try_at = waits->waiting[0].ready_at;
   }
 }
 
