@@ -259,8 +259,8 @@ std::unique_ptr<internal::Strategy> NewStrategy(const Options& options,
   }
 }
 
-// A trace has a character for each choice, and the number of equal ones before
-// it is written as digits.
+// A trace has each choice that is not zero, after the number of zeros before
+// it: "ZEROS-CHOSEN.ZEROS-CHOSEN". It leaves out the zeros at the end.
 std::string ToTrace(const Choices& choices) {
   size_t size = choices.size();
   while (size > 0 && choices[size - 1].chosen == 0) --size;

@@ -36,7 +36,7 @@ constexpr int64_t kBootNanos = int64_t{1000} * 1000000000;
   abort();
 }
 
-// Returns the simulated time of `nanos` of the steady clock.
+// Returns the simulated time that comes `since_now` after the present one.
 int64_t Deadline(absl::Duration since_now) {
   const Scheduler* const scheduler = Scheduler::Current();
   if (since_now == absl::InfiniteDuration()) return kNever;
