@@ -385,9 +385,12 @@ class Controller final : private internal::ControllerCore {
     }
     std::optional<absl::Duration> ChooseDelay(
         std::optional<absl::Duration> asked) override;
-    absl::StatusOr<LeasedItem::FailOutcome> Fail(
+    absl::StatusOr<FailureOutcome> Fail(
         const absl::Status& error,
-        std::optional<absl::Duration> retry_after) override;
+        std::optional<absl::Duration> retry_after) override {
+      return controller.shared_failures_->Fail(
+          &lease, error, controller.failure_limits(), retry_after);
+    }
 
     Controller& controller;
     Lease<T> lease;
@@ -681,17 +684,6 @@ std::optional<absl::Duration> Controller<T, Hash, Eq>::Held::ChooseDelay(
   }
   return asked.has_value() ? limiter->WhenAfter(*lease, *asked)
                            : limiter->When(*lease);
-}
-
-template <typename T, typename Hash, typename Eq>
-auto Controller<T, Hash, Eq>::Held::Fail(
-    const absl::Status& error, std::optional<absl::Duration> retry_after)
-    -> absl::StatusOr<LeasedItem::FailOutcome> {
-  const auto failed = controller.shared_failures_->Fail(
-      &lease, error, controller.failure_limits(), retry_after);
-  if (!failed.ok()) return failed.status();
-  return LeasedItem::FailOutcome{failed->lost, failed->failures,
-                                 failed->parked};
 }
 
 template <typename T, typename Hash, typename Eq>

@@ -30,6 +30,7 @@
 #include "workqueue/controller/metrics.h"
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/failure_ledger.h"
+#include "workqueue/failures.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/log_sink.h"
 #include "workqueue/metrics.h"
@@ -341,7 +342,7 @@ bool ControllerCore::TryFail(LeasedItem& item, const absl::Status& error) {
   const bool printed = TryCall([&] { described = item.Describe(); });
   const int before = item.Failures();
   const std::optional<absl::Duration> asked = RetryAfterOf(error);
-  LeasedItem::FailOutcome outcome;
+  FailureOutcome outcome;
   const bool counted = Try("counting the failure of", item, [&] {
     const auto failed = item.Fail(error, asked);
     if (failed.ok()) outcome = *failed;
