@@ -117,16 +117,22 @@ struct InspectedEvent {
   InspectedEventKind kind = InspectedEventKind::kAdded;
 };
 
+// InspectedCounts
+//
+// A number of each kind of events.
+template <typename N>
+struct InspectedCounts {
+  N added = 0;
+  N retried = 0;
+  N handed_out = 0;
+  N succeeded = 0;
+  N failed = 0;
+};
+
 // InspectedTotals
 //
-// The numbers of all events since the begin, by their kinds.
-struct InspectedTotals {
-  uint64_t added = 0;
-  uint64_t retried = 0;
-  uint64_t handed_out = 0;
-  uint64_t succeeded = 0;
-  uint64_t failed = 0;
-};
+// The numbers of all events since the begin.
+using InspectedTotals = InspectedCounts<uint64_t>;
 
 // Inspection
 //
