@@ -1084,6 +1084,27 @@ TEST_F(MemoryEngineTest, SeveralCallbacksOfAControllerWaitForItems) {
   controller->AwaitIdle();
 }
 
+TEST_F(MemoryEngineTest, ASnapshotOfWhatIsHereAsksNoEngine) {
+  ASSERT_TRUE(a_->AddAll({"y", "x"}));
+  const auto first = a_->Acquire();
+  const auto second = a_->Acquire();
+  ASSERT_TRUE(first.ok() && second.ok());
+  Faults away;
+  away.away = true;
+  engine_.SetFaults(away);
+  SnapshotOptions<std::string> what;
+  what.here_only = true;
+  for (const size_t max : {0, 1, 2, 3}) {
+    what.max = max;
+    const auto snapshot = a_->TakeSnapshotWith(what);
+    ASSERT_EQ(snapshot.status(), absl::OkStatus()) << max;
+    EXPECT_EQ(snapshot->num_processing, 2u);
+    EXPECT_EQ(snapshot->num_processing_here, 2u);
+    ASSERT_EQ(snapshot->processing.size(), max < 2 ? max : 2);
+    if (max > 0) EXPECT_EQ(snapshot->processing[0].item, **first);
+  }
+}
+
 TEST_F(MemoryEngineTest, ASnapshotTellsOfWorkersThatHaveLostTheirLeases) {
   RecordingLog log;
   auto options = Options("c");

@@ -816,7 +816,7 @@ absl::StatusOr<SharedQueueCounts> SharedQueue<T>::CountFor(
 template <typename T>
 absl::StatusOr<Snapshot<T>> SharedQueue<T>::TakeSnapshotWith(
     const SnapshotOptions<T>& options) const {
-  if (options.only == nullptr && options.max == 0) {
+  if (options.only == nullptr && options.max == 0 && !options.here_only) {
     return TakeNumbers(options.timeout);
   }
   internal::ByteSnapshotOptions of_bytes;
