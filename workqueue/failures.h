@@ -118,6 +118,15 @@ class Failures {
   virtual absl::StatusOr<FailureNumbers> Numbers() const = 0;
 };
 
+// FailureOutcome
+//
+// The result of `SharedFailures::Fail()`.
+struct FailureOutcome {
+  bool lost = false;  // The lease had expired, so this failure was not counted.
+  int failures = 0;   // consecutive ones
+  bool parked = false;  // and otherwise the item is retried after its delay
+};
+
 // SharedFailures
 //
 // The failures of the items of a queue whose engine counts them, for all
@@ -125,12 +134,7 @@ class Failures {
 template <typename T>
 class SharedFailures : public Failures<T> {
  public:
-  // The result of `Fail()`.
-  struct Outcome {
-    bool lost;     // The lease had expired, so this failure was not counted.
-    int failures;  // consecutive ones
-    bool parked;   // and otherwise the item is retried after its delay
-  };
+  using Outcome = FailureOutcome;
 
   // The processing of the item of `*lease` has failed with `error`: ends the
   // lease, counts the failure, and parks the item at a limit of `limits`.

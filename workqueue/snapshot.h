@@ -34,6 +34,54 @@ struct FailedItem {
   std::optional<absl::Time> next_try_at = std::nullopt;
 };
 
+// SnapshotBase
+//
+// The parts of a `Snapshot` that do not depend on the type of its items.
+struct SnapshotBase {
+  // A process that uses a queue which several processes share.
+  struct Client {
+    std::string name;     // `SharedQueueOptions::client_name`, printable
+    std::string version;  // of its library, printable; empty if not known
+    // When the engine has heard of it last; infinitely long ago if not known.
+    // It is up to 15 seconds early while nothing happens.
+    absl::Time last_seen;
+    size_t waiting_workers = 0;
+    size_t processing = 0;  // the items that it holds
+  };
+
+  absl::Time taken_at;
+  bool shutting_down = false;
+
+  // The numbers of all items in the queue, at least the sizes of the lists.
+  size_t num_queued = 0;
+  size_t num_processing = 0;
+  size_t num_waiting = 0;
+
+  // The numbers of items that fail and are not parked, and that are parked, if
+  // they are known: a queue in memory does not count them, but a controller
+  // does.
+  std::optional<size_t> num_failing;
+  std::optional<size_t> num_parked;
+
+  // How many items the workers of this process have, if there are others.
+  std::optional<size_t> num_processing_here;
+
+  // Which settings of the engine that has the queue may lose items, or cannot
+  // be seen, as one printable line. Empty if none is known.
+  std::string settings_problem;
+
+  // When this process has seen that the engine had lost all items; null if it
+  // has not.
+  std::optional<absl::Time> data_lost_at;
+
+  // The items that this process cannot decode, as printable bytes. The numbers
+  // count them, and no list has them.
+  std::vector<std::string> undecodable;
+
+  // If `SnapshotOptions::details` is set, and they are known.
+  std::vector<Client> clients;
+};
+
 // Snapshot
 //
 // A copy of the contents of a queue at one moment, for debugging.
@@ -60,7 +108,7 @@ struct FailedItem {
 // Only a controller, or a queue that keeps the failures of its items itself,
 // knows errors: see `Controller::TakeSnapshot()`.
 template <typename T>
-struct Snapshot {
+struct Snapshot : SnapshotBase {
   struct Queued {
     T item;
     absl::Time since;  // of the add; may be a few milliseconds early
@@ -90,59 +138,19 @@ struct Snapshot {
     std::string last_error;
   };
 
-  // A process that uses a queue which several processes share.
-  struct Client {
-    std::string name;     // `SharedQueueOptions::client_name`, printable
-    std::string version;  // of its library; empty if not known
-    // When the engine has heard of it last; infinitely long ago if not known.
-    // It is up to 15 seconds early while nothing happens.
-    absl::Time last_seen;
-    size_t waiting_workers = 0;
-    size_t processing = 0;  // the items that it holds
-  };
-
-  absl::Time taken_at;
-  bool shutting_down = false;
-
-  // The numbers of all items in the queue, at least the sizes of these lists.
-  size_t num_queued = 0;
-  size_t num_processing = 0;
-  size_t num_waiting = 0;
-
-  // The numbers of items that fail and are not parked, and that are parked, if
-  // they are known: a queue in memory does not count them, but a controller
-  // does.
-  std::optional<size_t> num_failing;
-  std::optional<size_t> num_parked;
-
   std::vector<Queued> queued;          // in the order of handing out
   std::vector<Processing> processing;  // in the order of their handing out
   std::vector<Waiting> waiting;        // in the order of `ready_at`
 
-  // How many items the workers of this process have, if there are others.
-  std::optional<size_t> num_processing_here;
-
-  // Those of them whose leases are lost, so that another worker may have them,
-  // too, in the order in which the workers took them. `added_again` if the item
-  // has come back to this process, and waits there for the end.
+  // Those of `num_processing_here` whose leases are lost, so that another
+  // worker may have them, too, in the order in which the workers took them.
+  // `added_again` if the item has come back to this process, and waits there
+  // for the end.
   std::vector<Processing> lost_here;
-
-  // Which settings of the engine that has the queue may lose items, or cannot
-  // be seen, as one printable line. Empty if none is known.
-  std::string settings_problem;
-
-  // When this process has seen that the engine had lost all items; null if it
-  // has not.
-  std::optional<absl::Time> data_lost_at;
-
-  // The items among those above that this process cannot decode, as printable
-  // bytes. No list has them.
-  std::vector<std::string> undecodable;
 
   // If `SnapshotOptions::details` is set, and they are known.
   std::vector<FailedItem<T>> failing;  // most failures first
   std::vector<FailedItem<T>> parked;   // the last parked one first
-  std::vector<Client> clients;
 
   // The bounds of the queue's `Ordering` that count items being processed. In
   // the snapshot of one item, those that hold this item back.

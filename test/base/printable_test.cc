@@ -118,6 +118,12 @@ TEST(ToUtf8Test, ReplacesEachOtherByte) {
   EXPECT_EQ(ToUtf8("\xf0\x9f\x98"), "\uFFFD\uFFFD\uFFFD");
 }
 
+TEST(ToTextTest, HasNoControlCharacters) {
+  EXPECT_EQ(ToText("a\\b\"<\u00e9"), "a\\b\"<\u00e9");
+  EXPECT_EQ(ToText(absl::string_view("a\0b\nc\x7f\xff", 7)),
+            "a\uFFFDb\uFFFDc\uFFFD\uFFFD");
+}
+
 }  // namespace
 }  // namespace internal::printable_test
 }  // namespace workqueue

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <new>
@@ -34,6 +35,7 @@
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/controller/source.h"
 #include "workqueue/metrics.h"
+#include "workqueue/timer/waiting_loop.h"
 
 namespace workqueue::controller_metrics_test {
 namespace {
@@ -79,23 +81,28 @@ class RecordingMetric final : public CounterMetric,
                               public SettableGaugeMetric,
                               public HistogramMetric {
  public:
-  RecordingMetric(std::string name, Record* record, bool throws)
-      : name_(std::move(name)), record_(record), throws_(throws) {}
+  RecordingMetric(std::string name, Record* record, bool throws,
+                  const std::function<void()>* on_call)
+      : name_(std::move(name)),
+        record_(record),
+        throws_(throws),
+        on_call_(*on_call) {}
 
   void Inc() override { Add(1); }
   void Dec() override { Add(-1); }
   void Set(double value) override { Add(value); }
   void Observe(double value) override {
-    MaybeThrow();
+    Begin();
     record_->Observe(value);
   }
 
  private:
   void Add(double value) {
-    MaybeThrow();
+    Begin();
     record_->Add(name_, value);
   }
-  void MaybeThrow() const {
+  void Begin() const {
+    if (on_call_ != nullptr) on_call_();
 #ifdef ABSL_HAVE_EXCEPTIONS
     if (throws_) throw std::runtime_error("thrown");
 #endif
@@ -104,6 +111,7 @@ class RecordingMetric final : public CounterMetric,
   const std::string name_;
   Record* const record_;
   const bool throws_;
+  const std::function<void()>& on_call_;
 };
 
 // Records the values of its metrics, with the name of the controller.
@@ -111,6 +119,7 @@ class RecordingProvider final : public ControllerMetricsProvider {
  public:
   bool throws = false;
   bool wants_none = false;
+  std::function<void()> on_call;  // by any metric; may be null
 
   const Record& record() const { return record_; }
 
@@ -172,7 +181,7 @@ class RecordingProvider final : public ControllerMetricsProvider {
                                        absl::string_view metric) {
     if (wants_none) return nullptr;
     return std::make_unique<RecordingMetric>(
-        absl::StrCat(controller, " ", metric), &record_, throws);
+        absl::StrCat(controller, " ", metric), &record_, throws, &on_call);
   }
 
   Record record_;
@@ -300,6 +309,42 @@ TEST_P(ControllerMetricsTest, ARunningSourceIsCounted) {
             (Sums{{"test max", 1}, {"test sources", 1}}));
   EXPECT_TRUE(controller->Stop());
   EXPECT_EQ(provider_.record().sums(), (Sums{{"test max", 1}}));
+}
+
+// No lock is held.
+TEST_P(ControllerMetricsTest, AMetricMayAskTheController) {
+  std::atomic<const Controller<std::string>*> asked{nullptr};
+  provider_.on_call = [&asked] {
+    const auto* const it = asked.load();
+    if (it != nullptr) it->Healthy().IgnoreError();
+  };
+  ControllerOptions<std::string> options =
+      Options([](const std::string&,
+                 const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
+        return absl::UnavailableError("down");
+      });
+  options.clock = std::make_shared<WaitingLoop>(&clock_);
+  options.metrics_provider = &provider_;
+  options.failures.max_failures = 2;
+  SourceDone done;
+  options.sources.resize(2);
+  options.sources[0].run_async = [&done](auto, SourceDone the_done) {
+    done = std::move(the_done);
+  };
+  options.sources[1].run = [](SourceContext<std::string>&) {
+    return absl::OkStatus();
+  };
+  auto controller = New(std::move(options));
+  asked = controller.get();
+  ASSERT_EQ(controller->Start(), absl::OkStatus());
+  controller->queue().Add("a");
+  controller->AwaitIdle();
+  Step(*controller, absl::Seconds(1));
+  EXPECT_EQ(provider_.record().sums().at("test parked"), 1);
+  EXPECT_TRUE(*controller->failures().Unpark("a"));
+  controller->AwaitIdle();
+  controller.reset();  // while the source without a thread runs
+  EXPECT_EQ(provider_.record().sums().count("test sources"), 0u);
 }
 
 TEST_P(ControllerMetricsTest, AParkedItemIsCounted) {

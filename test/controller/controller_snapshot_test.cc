@@ -5,9 +5,12 @@
 
 #include <atomic>
 #include <cstddef>
+#include <limits>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/base/config.h"
 #include "absl/status/status.h"
@@ -19,6 +22,7 @@
 #include "test/controller/controller_fixture.h"
 #include "workqueue/controller/controller.h"
 #include "workqueue/controller/reconcile.h"
+#include "workqueue/rate_limiting_queue.h"
 #include "workqueue/snapshot.h"
 
 namespace workqueue::controller_snapshot_test {
@@ -201,6 +205,53 @@ TEST_P(ControllerSnapshotTest, ForgetForgetsTheFailuresAndTheirDelay) {
   EXPECT_EQ(controller->queue().NumRequeues("web"), 0);
   EXPECT_EQ(controller->failures().Numbers()->failing, 0u);
   EXPECT_EQ(controller->TakeSnapshot()->waiting.size(), 1u) << "it still waits";
+}
+
+// Keeps the timeouts of its snapshots, of which it answers so many.
+class SlowQueue final : public RateLimitingQueue<std::string> {
+ public:
+  using Base = RateLimitingQueue<std::string>;
+  using Base::Base;
+
+  absl::StatusOr<Snapshot<std::string>> TakeSnapshotWith(
+      const SnapshotOptions<std::string>& options) const override {
+    timeouts.push_back(options.timeout);
+    if (timeouts.size() > answers) return absl::DeadlineExceededError("slow");
+    return Base::TakeSnapshotWith(options);
+  }
+
+  size_t answers = std::numeric_limits<size_t>::max();
+  mutable std::vector<absl::Duration> timeouts;
+};
+
+TEST_P(ControllerSnapshotTest, ItsTimeoutIsThatOfTheNextTriesToo) {
+  RateLimitingQueueOptions<std::string> below;
+  below.clock = &clock_;
+  auto owned = std::make_unique<SlowQueue>(std::move(below));
+  SlowQueue& queue = *owned;
+  auto options = Options(Fail());
+  options.queue = std::move(owned);
+  const auto controller = Started(std::move(options));
+  controller->queue().AddAll({"a", "b", "c"});
+  controller->AwaitIdle();
+  SnapshotOptions<std::string> what;
+  what.details = true;
+  what.timeout = absl::Seconds(1);
+  // The numbers of items whose next try is told, and of looks at the queue.
+  const auto look = [&](size_t answers) {
+    queue.answers = answers;
+    queue.timeouts.clear();
+    const auto snapshot = controller->TakeSnapshotWith(what);
+    EXPECT_EQ(snapshot->failing.size(), 3u);
+    for (const absl::Duration it : queue.timeouts) EXPECT_EQ(it, what.timeout);
+    size_t told = 0;
+    for (const auto& it : snapshot->failing) told += it.next_try_at.has_value();
+    return std::make_pair(told, queue.timeouts.size());
+  };
+  EXPECT_EQ(look(4), std::make_pair(size_t{3}, size_t{4}));
+  EXPECT_EQ(look(2), std::make_pair(size_t{1}, size_t{3}))
+      << "the others take as long";
+  queue.answers = std::numeric_limits<size_t>::max();
 }
 
 TEST_P(ControllerSnapshotTest, TellsItsOptions) {

@@ -31,6 +31,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -42,6 +43,7 @@
 #include "workqueue/controller/async_reconcile.h"
 #include "workqueue/controller/controller.h"
 #include "workqueue/controller/reconcile.h"
+#include "workqueue/controller/source.h"
 #include "workqueue/failures.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/leader_election/leader_elector.h"
@@ -946,6 +948,65 @@ TEST_F(MemoryEngineTest, AControllerSendsOneRequestForAnItem) {
   }
 }
 
+// Its term may end at any look at it. The item that it has done must be there
+// for the next leader.
+TEST_F(MemoryEngineTest, AProcessWhoseTermEndsHoldsNoItem) {
+  // A worker looks before it takes the item, then with it, then when it is
+  // done.
+  for (const int looks_that_lead : {1, 2, 3}) {
+    MemoryEngine engine(nullptr);
+    SharedQueueOptions<std::string> queue;
+    queue.name = "pods";
+    queue.engine = &engine;
+    const auto other = *Queue::Create(queue);
+    ControllerOptions<std::string> options;
+    options.queue = *Queue::Create(queue);
+    options.reconcile = [](const std::string&) { return absl::OkStatus(); };
+    std::atomic<int> looks{0};
+    absl::Notification has_item;
+    Source<std::string>& source = options.sources.emplace_back();
+    source.run = [](SourceContext<std::string>&) { return absl::OkStatus(); };
+    source.term = [&] {
+      const int look = ++looks;
+      if (look == 2) has_item.Notify();
+      return look > looks_that_lead ? 0 : 1;
+    };
+    const auto controller =
+        *Controller<std::string>::Create(std::move(options));
+    ASSERT_TRUE(controller->Start().ok());
+    ASSERT_TRUE(Add(*other, "x").ok());
+    has_item.WaitForNotification();
+    ASSERT_TRUE(Add(*other, "x").ok());
+    // Only a failure waits so long.
+    EXPECT_EQ(other->GetWithTimeout(absl::Seconds(30)).value_or("nothing"), "x")
+        << looks_that_lead;
+  }
+}
+
+TEST_F(MemoryEngineTest, ASlowEngineDoesNotHoldUpTheHealthOfAController) {
+  ControllerOptions<std::string> options;
+  options.queue = std::move(a_);
+  options.reconcile = [](const std::string&) { return absl::OkStatus(); };
+  const auto controller = *Controller<std::string>::Create(std::move(options));
+  ASSERT_TRUE(controller->Start().ok());
+  ASSERT_TRUE(controller->queue().Add("x"));
+  controller->AwaitIdle();
+  Deliver();
+  const size_t waiters = clock_.NumWaiters();
+  Faults slow;
+  slow.request_delay = absl::Hours(1);
+  engine_.SetFaults(slow);
+  auto idle = Async([&controller] { controller->AwaitIdle(); });
+  clock_.AwaitWaiters(waiters + 1);
+  auto health = Async([&controller] { return controller->Healthy(); });
+  // Only a failure waits so long.
+  EXPECT_EQ(health.wait_for(std::chrono::seconds(30)),
+            std::future_status::ready);
+  engine_.SetFaults({});
+  idle.get();
+  EXPECT_EQ(health.get(), absl::OkStatus());
+}
+
 // A worker that is quick takes many items with a request. Nobody does so who
 // does not want to, or decides what the time is.
 TEST_F(MemoryEngineTest, AQuickWorkerTakesItemsAhead) {
@@ -1015,6 +1076,27 @@ TEST_F(MemoryEngineTest, SeveralCallbacksOfAControllerWaitForItems) {
     std::move(done)(ReconcileResult());
   }
   controller->AwaitIdle();
+}
+
+TEST_F(MemoryEngineTest, ASnapshotOfWhatIsHereAsksNoEngine) {
+  ASSERT_TRUE(a_->AddAll({"y", "x"}));
+  const auto first = a_->Acquire();
+  const auto second = a_->Acquire();
+  ASSERT_TRUE(first.ok() && second.ok());
+  Faults away;
+  away.away = true;
+  engine_.SetFaults(away);
+  SnapshotOptions<std::string> what;
+  what.here_only = true;
+  for (const size_t max : {0, 1, 2, 3}) {
+    what.max = max;
+    const auto snapshot = a_->TakeSnapshotWith(what);
+    ASSERT_EQ(snapshot.status(), absl::OkStatus()) << max;
+    EXPECT_EQ(snapshot->num_processing, 2u);
+    EXPECT_EQ(snapshot->num_processing_here, 2u);
+    ASSERT_EQ(snapshot->processing.size(), max < 2 ? max : 2);
+    if (max > 0) EXPECT_EQ(snapshot->processing[0].item, **first);
+  }
 }
 
 TEST_F(MemoryEngineTest, ASnapshotTellsOfWorkersThatHaveLostTheirLeases) {

@@ -712,12 +712,12 @@ std::string ControllerLife::RestError() {
        " processed, ", snapshot->num_waiting, " wait, ", running_, " run");
   no_term_ = options_.stands_by && term_ == 0 && started_ && !stopping_ &&
              !options_.shared;
+  if (started_ && !stopping_ && snapshot->num_processing != running_) {
+    return "the queue and the controller do not agree";
+  }
   if (started_ && !stopping_ && term_ != 0) {
     if (snapshot->num_queued > 0 && running_ < max_running_) {
       return "a worker waits while an item is queued";
-    }
-    if (snapshot->num_processing != running_) {
-      return "the queue and the controller do not agree";
     }
     for (const auto& it : snapshot->waiting) {
       if (it.ready_at <= snapshot->taken_at) return "an item waits that is due";

@@ -66,9 +66,12 @@ const AddScenario sync_faults(
 const AddScenario async_faults(
     "faulty_async_controller", "the same with completions",
     [] { Live(true, true, true, false); }, /*exact_time=*/true);
-const AddScenario shared_term(
+const AddScenario sync_shared_term(
     "standby_shared_controller",
-    "an asynchronous Controller of a SharedQueue that leads at times",
+    "a Controller of a SharedQueue that leads at times",
+    [] { Live(false, true, false, true); }, /*exact_time=*/true);
+const AddScenario async_shared_term(
+    "standby_shared_async_controller", "the same with completions",
     [] { Live(true, true, false, true); }, /*exact_time=*/true);
 
 // The callback of a start or of a stop may destroy the controller.

@@ -95,6 +95,18 @@ std::string ToUtf8(absl::string_view text) {
   return utf8;
 }
 
+std::string ToText(absl::string_view text) {
+  std::string result;
+  for (const char c : ToUtf8(text)) {
+    if (absl::ascii_iscntrl(static_cast<unsigned char>(c))) {
+      result += "\uFFFD";
+    } else {
+      result += c;
+    }
+  }
+  return result;
+}
+
 std::string StatusText(const absl::Status& status) {
   std::vector<std::string> marks;
   status.ForEachPayload([&marks](absl::string_view url, const absl::Cord&) {

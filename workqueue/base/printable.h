@@ -45,10 +45,14 @@ bool HasControls(absl::string_view text);
 
 // Returns `text` with U+FFFD in the place of each byte that is not valid UTF-8.
 // This is for texts that leave the process in a format that is UTF-8 and has
-// escapes of its own: labels of Prometheus, attributes of OpenTelemetry, HTML.
+// escapes of its own: labels of Prometheus, attributes of OpenTelemetry.
 //
 // Takes O(n) for n bytes.
 std::string ToUtf8(absl::string_view text);
+
+// The same, with U+FFFD also in the place of each ASCII control character. For
+// HTML, whose forms change them.
+std::string ToText(absl::string_view text);
 
 // Returns `status.ToString()` without the payloads with which the library marks
 // errors: their type URLs begin with "workqueue/". Not printable.

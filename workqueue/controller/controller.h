@@ -385,9 +385,12 @@ class Controller final : private internal::ControllerCore {
     }
     std::optional<absl::Duration> ChooseDelay(
         std::optional<absl::Duration> asked) override;
-    absl::StatusOr<LeasedItem::FailOutcome> Fail(
+    absl::StatusOr<FailureOutcome> Fail(
         const absl::Status& error,
-        std::optional<absl::Duration> retry_after) override;
+        std::optional<absl::Duration> retry_after) override {
+      return controller.shared_failures_->Fail(
+          &lease, error, controller.failure_limits(), retry_after);
+    }
 
     Controller& controller;
     Lease<T> lease;
@@ -684,17 +687,6 @@ std::optional<absl::Duration> Controller<T, Hash, Eq>::Held::ChooseDelay(
 }
 
 template <typename T, typename Hash, typename Eq>
-auto Controller<T, Hash, Eq>::Held::Fail(
-    const absl::Status& error, std::optional<absl::Duration> retry_after)
-    -> absl::StatusOr<LeasedItem::FailOutcome> {
-  const auto failed = controller.shared_failures_->Fail(
-      &lease, error, controller.failure_limits(), retry_after);
-  if (!failed.ok()) return failed.status();
-  return LeasedItem::FailOutcome{failed->lost, failed->failures,
-                                 failed->parked};
-}
-
-template <typename T, typename Hash, typename Eq>
 void Controller<T, Hash, Eq>::AddFailures(const SnapshotOptions<T>& options,
                                           Snapshot<T>* snapshot) {
   const Ledger& ledger = *own_failures_->ledger;
@@ -722,12 +714,14 @@ void Controller<T, Hash, Eq>::AddFailures(const SnapshotOptions<T>& options,
     (failed->parked ? snapshot->parked : snapshot->failing)
         .push_back(*std::move(failed));
   }
+  SnapshotOptions<T> of_one = options;
+  of_one.details = false;
   for (FailedItem<T>& it : snapshot->failing) {
     // Finds the item wherever it waits, unlike the bounded list.
-    const auto waits = queue_->TakeSnapshotOf(it.item);
-    if (waits.ok() && !waits->waiting.empty()) {
-      it.next_try_at = waits->waiting[0].ready_at;
-    }
+    of_one.only = std::addressof(it.item);
+    const auto waits = queue_->TakeSnapshotWith(of_one);
+    if (!waits.ok()) break;  // The others would take as long.
+    if (!waits->waiting.empty()) it.next_try_at = waits->waiting[0].ready_at;
   }
 }
 

@@ -10,20 +10,15 @@
 #include <utility>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "workqueue/base/check_duration.h"
 #include "workqueue/base/error_log.h"
 #include "workqueue/base/exceptions.h"
-#include "workqueue/base/mutex_lock.h"
-#include "workqueue/clock/clock.h"
 #include "workqueue/controller/informer.h"
 #include "workqueue/controller/source.h"
 #include "workqueue/interfaces.h"
-#include "workqueue/simulation/sync.h"
 
 namespace workqueue {
 
@@ -126,7 +121,7 @@ class InformerSource {
         items_(std::move(items)),
         options_(std::move(options)) {}
 
-  // The functions of the source.
+  // The function of the source.
   absl::Status Run(SourceContext<T>& context) {
     if (items_ == nullptr) {
       return absl::InvalidArgumentError("items is empty; it must be callable");
@@ -147,23 +142,12 @@ class InformerSource {
     const absl::Status started = informer_->Start();
     if (!started.ok()) return started;
 
-    absl::Time resync_at = context.clock->TimeNow() + options_.resync_period;
-    while (true) {
-      {
-        MutexLock lock(&mu_);
-        context.clock->AwaitWithDeadline(&mu_, absl::Condition(&stopping_),
-                                         resync_at);
-        if (stopping_) return absl::OkStatus();
-      }
-      const bool resynced = CatchAsStatus([&] { informer_->Resync(id); }).ok();
-      resync_at = context.clock->TimeNow() +
-                  (resynced ? options_.resync_period : RetryDelay());
+    absl::Duration pause = options_.resync_period;
+    while (context.Sleep(pause)) {
+      const bool resynced = TryCall([&] { informer_->Resync(id); });
+      pause = resynced ? options_.resync_period : RetryDelay();
     }
-  }
-
-  void Stop() {
-    MutexLock lock(&mu_);
-    stopping_ = true;
+    return absl::OkStatus();
   }
 
  private:
@@ -191,9 +175,6 @@ class InformerSource {
   Informer<Object>* const informer_;
   const typename InformerSourceOptions<Object>::template Items<T> items_;
   const InformerSourceOptions<Object> options_;
-
-  sync::Mutex mu_;
-  bool stopping_ ABSL_GUARDED_BY(mu_) = false;
 };
 
 }  // namespace internal
@@ -208,7 +189,6 @@ Source<T> MakeInformerSource(
   source.wait_for_sync = true;
   auto state = std::make_shared<internal::InformerSource<T, Object>>(
       &informer, std::move(items), std::move(options));
-  source.on_stop = [state] { state->Stop(); };
   source.run = [state](SourceContext<T>& context) {
     return state->Run(context);
   };

@@ -6,13 +6,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <exception>
-#include <vector>
 
 #include "absl/base/config.h"
-#include "absl/cleanup/cleanup.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
-#include "workqueue/base/exceptions.h"
+#include "workqueue/base/worker_pool.h"
 #include "workqueue/simulation/sync.h"
 
 namespace workqueue {
@@ -98,15 +96,12 @@ absl::Status ParallelizeUntil(const sync::Notification* stop, size_t workers,
   }
   Work work(stop, pieces, options.chunk_size, do_piece);
   {
-    std::vector<sync::Thread> others;
-    absl::Cleanup join = [&others] {
-      for (sync::Thread& other : others) other.join();
-    };
-    internal::TryCall([&] {
-      for (size_t i = 1; i < std::min(workers, work.chunks()); ++i) {
-        others.emplace_back([&work] { work.Do(); });
-      }
-    });
+    internal::WorkerPool others;
+    const size_t threads = std::min(workers, work.chunks());
+    // The work goes on without those that cannot be started.
+    if (threads > 1) {
+      others.Start(threads - 1, [&work](size_t) { work.Do(); }).IgnoreError();
+    }
     work.Do();
   }
   if (!work.AllDone()) {

@@ -88,8 +88,7 @@ class ControllerInspectable final
 // `InspectQueue()` does, with the failing and the parked items and their
 // errors. `InspectAction::kRequeue` puts a parked item back.
 //
-// `controller` is not owned. It must outlive the result, which must not be
-// null.
+// `controller` is not owned. It must not be null, and must outlive the result.
 template <typename T, typename Hash, typename Eq>
 std::unique_ptr<Inspectable> InspectController(
     Controller<T, Hash, Eq>* controller, InspectOptions<T> options = {}) {

@@ -224,22 +224,8 @@ class QueueInspectable : public Inspectable {
 
   Inspection ToInspection(const Snapshot<T>& snapshot) const {
     Inspection inspection;
-    inspection.taken_at = snapshot.taken_at;
-    inspection.shutting_down = snapshot.shutting_down;
-    inspection.settings_problem = snapshot.settings_problem;
-    inspection.data_lost_at = snapshot.data_lost_at;
-    inspection.undecodable = snapshot.undecodable;
+    static_cast<SnapshotBase&>(inspection) = snapshot;
     inspection.health = queue_->Healthy();
-    inspection.num_queued = snapshot.num_queued;
-    inspection.num_processing = snapshot.num_processing;
-    inspection.num_waiting = snapshot.num_waiting;
-    inspection.num_failing = snapshot.num_failing;
-    inspection.num_parked = snapshot.num_parked;
-    inspection.num_processing_here = snapshot.num_processing_here;
-    for (const auto& it : snapshot.clients) {
-      inspection.clients.push_back({it.name, it.version, it.last_seen,
-                                    it.waiting_workers, it.processing});
-    }
     std::sort(inspection.clients.begin(), inspection.clients.end(),
               [](const InspectedClient& a, const InspectedClient& b) {
                 return a.name < b.name;

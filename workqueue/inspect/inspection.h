@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "workqueue/snapshot.h"
 
 namespace workqueue {
 
@@ -43,13 +44,7 @@ struct InspectedItem {
 // InspectedClient
 //
 // A process that uses a queue which several processes share.
-struct InspectedClient {
-  std::string name;      // printable
-  std::string version;   // printable; of its library, empty if not known
-  absl::Time last_seen;  // infinitely long ago if not known
-  size_t waiting_workers = 0;
-  size_t processing = 0;  // the items that it holds
-};
+using InspectedClient = SnapshotBase::Client;
 
 // InspectedFailure
 //
@@ -122,66 +117,45 @@ struct InspectedEvent {
   InspectedEventKind kind = InspectedEventKind::kAdded;
 };
 
+// InspectedCounts
+//
+// A number of each kind of events.
+template <typename N>
+struct InspectedCounts {
+  N added = 0;
+  N retried = 0;
+  N handed_out = 0;
+  N succeeded = 0;
+  N failed = 0;
+};
+
 // InspectedTotals
 //
-// The numbers of all events since the begin, by their kinds.
-struct InspectedTotals {
-  uint64_t added = 0;
-  uint64_t retried = 0;
-  uint64_t handed_out = 0;
-  uint64_t succeeded = 0;
-  uint64_t failed = 0;
-};
+// The numbers of all events since the begin.
+using InspectedTotals = InspectedCounts<uint64_t>;
 
 // Inspection
 //
 // The contents of a queue, a controller or a scheduler at one moment, as text,
-// and bounded in size.
-struct Inspection {
-  absl::Time taken_at;
-  bool shutting_down = false;
-
+// and bounded in size. `clients` is in the order of the names. Only a
+// controller that gives up on items has parked items.
+struct Inspection : SnapshotBase {
   // OK if the work goes on, and otherwise the reason why it does not.
   absl::Status health;
-
-  // Which settings of the engine that has the queue may lose items, or cannot
-  // be seen, as one printable line. Empty if none is known.
-  std::string settings_problem;
-
-  // When this process has seen that the engine had lost all items; null if it
-  // has not.
-  std::optional<absl::Time> data_lost_at;
-
-  // The items, as printable bytes, that this process cannot decode. No list
-  // below has them.
-  std::vector<std::string> undecodable;
-
-  // The numbers of all items, which may exceed the sizes of the lists below.
-  // The number of failing items is unknown for a queue without a controller.
-  size_t num_queued = 0;
-  size_t num_processing = 0;
-  size_t num_waiting = 0;
-  // Only a controller that gives up on items has parked items.
-  std::optional<size_t> num_failing;
-  std::optional<size_t> num_parked;
 
   // The maximum number of items that this process processes at the same time,
   // if known.
   std::optional<size_t> num_workers;
 
-  // How many items the workers of this process have, if others use the queue,
-  // too. Those whose leases are lost are not in `num_processing`.
-  std::optional<size_t> num_processing_here;
-  std::vector<InspectedItem> lost_here;  // processed longest first
+  // Those of `num_processing_here` whose leases are lost, processed longest
+  // first. They are not in `num_processing`.
+  std::vector<InspectedItem> lost_here;
 
   std::vector<InspectedItem> queued;        // in the order of handing out
   std::vector<InspectedItem> processing;    // processed longest first
   std::vector<InspectedItem> waiting;       // in the order of their times
   std::vector<InspectedFailure> failing;    // most failures first
   std::vector<InspectedParkedItem> parked;  // the last parked one first
-
-  // The processes that use the queue, by name, if several can.
-  std::vector<InspectedClient> clients;
 
   // The bounds that count items being processed, those that hold queued items
   // back first. If the inspection is that of one item, those that hold it back.

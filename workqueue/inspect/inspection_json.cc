@@ -39,9 +39,8 @@ Json ItemJson(const InspectedItem& item, const char* time_name,
           {"last_error", item.last_error}};
 }
 
-// Writes `InspectedTotals` or `InspectedRates`.
-template <typename Counts>
-Json CountsJson(const Counts& counts) {
+template <typename N>
+Json CountsJson(const InspectedCounts<N>& counts) {
   return {{"added", counts.added},
           {"retried", counts.retried},
           {"handed_out", counts.handed_out},

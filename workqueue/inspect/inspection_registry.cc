@@ -16,7 +16,6 @@
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
@@ -38,19 +37,6 @@ namespace {
 absl::Status NoObject(absl::string_view name) {
   return absl::NotFoundError(
       absl::StrCat("there is no \"", internal::Printable(name), "\""));
-}
-
-// Returns a name as the objects have it: forms of HTML change what is no text.
-std::string NameOf(absl::string_view name) {
-  std::string result;
-  for (const char c : internal::ToUtf8(name)) {
-    if (absl::ascii_iscntrl(static_cast<unsigned char>(c))) {
-      result += "\xEF\xBF\xBD";
-    } else {
-      result += c;
-    }
-  }
-  return result;
 }
 
 // How long an object that has not answered is not asked again.
@@ -92,7 +78,7 @@ std::optional<InspectedRates> RatesOf(const Inspection& inspection,
 
 InspectionRegistry::Object::Object(absl::string_view name,
                                    std::unique_ptr<Inspectable> inspectable)
-    : name(NameOf(name)),
+    : name(internal::ToText(name)),  // Forms of HTML change what is none.
       kind(inspectable->Kind()),
       inspectable(std::move(inspectable)) {}
 
@@ -151,7 +137,7 @@ void InspectionRegistry::Remove(Object* object) {
 std::shared_ptr<InspectionRegistry::Object> InspectionRegistry::Find(
     absl::string_view name) const {
   MutexLock lock(&mu_);
-  const auto it = objects_.find(NameOf(name));
+  const auto it = objects_.find(internal::ToText(name));
   return it == objects_.end() ? nullptr : it->second;
 }
 

@@ -45,13 +45,7 @@ struct DepthSample {
 // InspectedRates
 //
 // The numbers of events per second, in the last minute or since the begin.
-struct InspectedRates {
-  double added = 0;
-  double retried = 0;
-  double handed_out = 0;
-  double succeeded = 0;
-  double failed = 0;
-};
+using InspectedRates = InspectedCounts<double>;
 
 // NamedInspection
 //

@@ -212,7 +212,7 @@ class SharedQueue final : public PriorityInterface<T>,
   // `Find()` return `absl::FailedPreconditionError`, which names the item, if
   // this process cannot decode one that belongs to the result; a snapshot has
   // the others. `UnparkAll()` decodes nothing.
-  absl::StatusOr<typename SharedFailures<T>::Outcome> Fail(
+  absl::StatusOr<FailureOutcome> Fail(
       Lease<T>* lease, const absl::Status& error,
       const FailureLedgerOptions& limits,
       std::optional<absl::Duration> retry_after) override;
@@ -646,7 +646,7 @@ absl::Status SharedQueue<T>::SetLimits(const FailureLedgerOptions& limits) {
 }
 
 template <typename T>
-absl::StatusOr<typename SharedFailures<T>::Outcome> SharedQueue<T>::Fail(
+absl::StatusOr<FailureOutcome> SharedQueue<T>::Fail(
     Lease<T>* lease, const absl::Status& error,
     const FailureLedgerOptions& limits,
     std::optional<absl::Duration> retry_after) {
@@ -669,9 +669,8 @@ absl::StatusOr<typename SharedFailures<T>::Outcome> SharedQueue<T>::Fail(
   // Nothing is tried again if the lease was lost or the item is parked.
   if (result == internal::kFalse || result % 2 == 1) retry.Cancel();
   Release(lease);
-  return typename SharedFailures<T>::Outcome{result == internal::kFalse,
-                                             static_cast<int>(result / 2),
-                                             result % 2 == 1};
+  return FailureOutcome{result == internal::kFalse,
+                        static_cast<int>(result / 2), result % 2 == 1};
 }
 
 template <typename T>
@@ -817,7 +816,7 @@ absl::StatusOr<SharedQueueCounts> SharedQueue<T>::CountFor(
 template <typename T>
 absl::StatusOr<Snapshot<T>> SharedQueue<T>::TakeSnapshotWith(
     const SnapshotOptions<T>& options) const {
-  if (options.only == nullptr && options.max == 0) {
+  if (options.only == nullptr && options.max == 0 && !options.here_only) {
     return TakeNumbers(options.timeout);
   }
   internal::ByteSnapshotOptions of_bytes;

@@ -47,7 +47,6 @@ using internal::Choice;
 using internal::ChoiceKind;
 using internal::Record;
 using internal::Scheduler;
-using internal::SchedulerOptions;
 
 using Choices = std::vector<Choice>;
 
@@ -259,8 +258,8 @@ std::unique_ptr<internal::Strategy> NewStrategy(const Options& options,
   }
 }
 
-// A trace has a character for each choice, and the number of equal ones before
-// it is written as digits.
+// A trace has each choice that is not zero, after the number of zeros before
+// it: "ZEROS-CHOSEN.ZEROS-CHOSEN". It leaves out the zeros at the end.
 std::string ToTrace(const Choices& choices) {
   size_t size = choices.size();
   while (size > 0 && choices[size - 1].chosen == 0) --size;
@@ -368,6 +367,9 @@ class Explorer {
   Explorer(const Options& options, absl::FunctionRef<void()> scenario,
            absl::FunctionRef<bool()> has_failed)
       : options_(options), scenario_(scenario), has_failed_(has_failed) {
+    if (options_.strategy == Strategy::kExhaustive) {
+      options_.spurious_wake_ups = options_.time_passes = false;
+    }
     void* const memory = mmap(nullptr, sizeof(Record), PROT_READ | PROT_WRITE,
                               MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     record_ = ::new (memory) Record;
@@ -458,22 +460,9 @@ class Explorer {
   }
 
  private:
-  SchedulerOptions SchedulerOptionsFor(bool verbose) const {
-    SchedulerOptions result;
-    result.max_steps = options_.max_steps;
-    result.spurious_wake_ups = options_.spurious_wake_ups;
-    result.store_buffers = options_.store_buffers;
-    result.time_passes = options_.time_passes;
-    if (options_.strategy == Strategy::kExhaustive) {
-      result.spurious_wake_ups = result.time_passes = false;
-    }
-    result.verbose = verbose;
-    return result;
-  }
-
   void RunOne(Scheduler* scheduler, internal::Strategy* strategy,
               bool verbose) {
-    scheduler->Run(SchedulerOptionsFor(verbose), strategy, scenario_);
+    scheduler->Run(options_, verbose, strategy, scenario_);
     if (has_failed_()) _exit(3);
   }
 

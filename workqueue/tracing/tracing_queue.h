@@ -431,13 +431,11 @@ template <typename T, typename Hash, typename Eq>
 class TracingQueue<T, Hash, Eq>::TracedFailures final
     : public SharedFailures<T> {
  public:
-  using typename SharedFailures<T>::Outcome;
-
   // Nothing is owned.
   TracedFailures(Book* book, SharedFailures<T>* below)
       : book_(*book), below_(*below) {}
 
-  absl::StatusOr<Outcome> Fail(
+  absl::StatusOr<FailureOutcome> Fail(
       Lease<T>* lease, const absl::Status& error,
       const FailureLedgerOptions& limits,
       std::optional<absl::Duration> retry_after) override {
@@ -448,7 +446,7 @@ class TracingQueue<T, Hash, Eq>::TracedFailures final
     const T item = **lease;  // The lease ends.
     Adding adding(&book_, InfoOf(retry),
                   absl::MakeConstSpan(std::addressof(item), 1));
-    absl::StatusOr<Outcome> outcome =
+    absl::StatusOr<FailureOutcome> outcome =
         below_.Fail(lease, error, limits, retry_after);
     if (outcome.ok() && !outcome->lost && !outcome->parked) adding.Taken();
     return outcome;

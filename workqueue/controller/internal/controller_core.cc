@@ -30,6 +30,7 @@
 #include "workqueue/controller/metrics.h"
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/failure_ledger.h"
+#include "workqueue/failures.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/log_sink.h"
 #include "workqueue/metrics.h"
@@ -183,7 +184,12 @@ bool ControllerCore::IsOfOneItem(const absl::Status& error) const {
 }
 
 void ControllerCore::WorkWith(LeasedItem& item) {
-  while (AwaitTerm([this] { return StandsBy(); })) {
+  const auto stands_by = [&] {
+    if (!StandsBy()) return false;
+    EndLease(item);  // Nobody else gets the item before.
+    return true;
+  };
+  while (AwaitTerm(stands_by)) {
     const absl::Status acquired =
         CatchAsStatus([&item] { return item.Acquire(); });
     if (absl::IsCancelled(acquired)) return;
@@ -336,7 +342,7 @@ bool ControllerCore::TryFail(LeasedItem& item, const absl::Status& error) {
   const bool printed = TryCall([&] { described = item.Describe(); });
   const int before = item.Failures();
   const std::optional<absl::Duration> asked = RetryAfterOf(error);
-  LeasedItem::FailOutcome outcome;
+  FailureOutcome outcome;
   const bool counted = Try("counting the failure of", item, [&] {
     const auto failed = item.Fail(error, asked);
     if (failed.ok()) outcome = *failed;

@@ -170,11 +170,9 @@ class ControllerCore : public Lifecycle {
   virtual bool QueueAnswers() const = 0;
 
   // Whether a worker that is done ends its lease by `Acquire()`: in one request
-  // to the engine. In memory the end comes before, because `AwaitIdle()` hears
-  // of it.
-  bool EndsWithNext() const {
-    return shared_ && !stopping().HasBeenNotified() && !StandsBy();
-  }
+  // to the engine. If it stands by then, it ends the lease before it waits. In
+  // memory the end comes before, because `AwaitIdle()` hears of it.
+  bool EndsWithNext() const { return shared_ && !stopping().HasBeenNotified(); }
 
   // Returns the time on the controller's clock if a timeout or a metric needs
   // it, and a constant otherwise.

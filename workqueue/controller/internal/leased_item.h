@@ -17,6 +17,7 @@
 #include "workqueue/base/intrusive_list.h"
 #include "workqueue/controller/async_reconcile.h"
 #include "workqueue/controller/reconcile.h"
+#include "workqueue/failures.h"
 #include "workqueue/interfaces.h"
 
 namespace workqueue {
@@ -85,12 +86,7 @@ class LeasedItem {
       std::optional<absl::Duration> asked) = 0;
 
   // `SharedFailures::Fail()`, if the engine of the queue keeps the failures.
-  struct FailOutcome {
-    bool lost = false;
-    int failures = 0;
-    bool parked = false;
-  };
-  virtual absl::StatusOr<FailOutcome> Fail(
+  virtual absl::StatusOr<FailureOutcome> Fail(
       const absl::Status& error, std::optional<absl::Duration> retry_after) = 0;
 
  protected:

@@ -631,10 +631,12 @@ void Lifecycle::Join() {
   BeginAbandoning();  // Wakes workers in AwaitRetry().
   gate_->Close();
   for (size_t i = 0; i < sources_.size(); ++i) {
-    MutexLock lock(&mu_);
-    if (sources_[i].run == nullptr && source_states_[i].running) {
-      RecordSourceEnd();
+    bool runs = false;
+    {
+      MutexLock lock(&mu_);
+      runs = sources_[i].run == nullptr && source_states_[i].running;
     }
+    if (runs) RecordSourceEnd();
   }
   source_pool_.Join();
   worker_pool_.Join();
@@ -743,7 +745,13 @@ void Lifecycle::AwaitIdle() {
   // No signal is lost: a worker that finishes an item after `Idle()` has looked
   // at the queue sees idle_waiters_, and takes mu_ before it signals.
   while (!abandoned()) {
-    const absl::StatusOr<bool> idle = Idle(absl::InfiniteDuration());
+    absl::StatusOr<bool> idle;
+    {
+      // An engine may not answer for long, and is asked again in any case.
+      std::optional<MutexUnlock> unlock;
+      if (!HearsOfEnds()) unlock.emplace(&mu_);
+      idle = Idle(absl::InfiniteDuration());
+    }
     if (idle.ok() && *idle) return;
     if (idle.ok() && HearsOfEnds()) {
       item_done_.Wait(&mu_);

@@ -6,37 +6,18 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "workqueue/base/printable.h"
 
 namespace workqueue::internal {
 
 Html& Html::Text(absl::string_view text) {
-  for (const char c : ToUtf8(text)) {
-    switch (c) {
-      case '&':
-        html_ += "&amp;";
-        break;
-      case '<':
-        html_ += "&lt;";
-        break;
-      case '>':
-        html_ += "&gt;";
-        break;
-      case '"':
-        html_ += "&quot;";
-        break;
-      case '\'':
-        html_ += "&#39;";
-        break;
-      default:
-        if (absl::ascii_iscntrl(static_cast<unsigned char>(c))) {
-          html_ += "\xEF\xBF\xBD";
-        } else {
-          html_ += c;
-        }
-    }
-  }
+  html_ += absl::StrReplaceAll(ToText(text), {{"&", "&amp;"},
+                                              {"<", "&lt;"},
+                                              {">", "&gt;"},
+                                              {"\"", "&quot;"},
+                                              {"'", "&#39;"}});
   return *this;
 }
 

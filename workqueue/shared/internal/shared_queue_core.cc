@@ -114,6 +114,12 @@ std::vector<int64_t> ToTicks(const Ticks& ticks,
   return result;
 }
 
+// Whether `a`, which is being processed, was handed out before `b`.
+bool HasOlderLease(const EngineSnapshot::Item& a,
+                   const EngineSnapshot::Item& b) {
+  return a.number < b.number;
+}
+
 // Joins the clients of one name: a process that has connected again is a new
 // client. Counts the items that each holds.
 void CountHeld(EngineSnapshot* snapshot) {
@@ -1185,7 +1191,13 @@ absl::StatusOr<EngineSnapshot> SharedQueueCore::TakeSnapshotWith(
     EngineSnapshot snapshot;
     MutexLock lock(&mu_);
     AddHere(options, &snapshot);
-    snapshot.num_processing = snapshot.processing.size();
+    auto& processing = snapshot.processing;
+    snapshot.num_processing = processing.size();
+    std::sort(processing.begin(), processing.end(), HasOlderLease);
+    if (options.only == nullptr && processing.size() > options.max) {
+      processing.erase(processing.begin() + static_cast<ptrdiff_t>(options.max),
+                       processing.end());
+    }
     return snapshot;
   }
   EngineSnapshotRequest request;
@@ -1218,8 +1230,7 @@ absl::StatusOr<EngineSnapshot> SharedQueueCore::TakeSnapshotWith(
     is_first = false;
   } while (!request.from.empty());
   // A lease that was renewed between two parts is in both.
-  std::sort(processing.begin(), processing.end(),
-            [](const auto& a, const auto& b) { return a.number < b.number; });
+  std::sort(processing.begin(), processing.end(), HasOlderLease);
   processing.erase(std::unique(processing.begin(), processing.end(),
                                [](const auto& a, const auto& b) {
                                  return a.number == b.number;

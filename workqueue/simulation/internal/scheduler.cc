@@ -101,9 +101,10 @@ Scheduler::Scheduler(Record* record) : record_(record) {}
 Scheduler* Scheduler::Current() { return current_scheduler; }
 SimThread* Scheduler::Self() { return current_thread; }
 
-void Scheduler::Run(const SchedulerOptions& options, Strategy* strategy,
+void Scheduler::Run(const Options& options, bool verbose, Strategy* strategy,
                     absl::FunctionRef<void()> body) {
   options_ = options;
+  verbose_ = verbose;
   strategy_ = strategy;
   threads_.clear();
   objects_.clear();
@@ -118,7 +119,6 @@ void Scheduler::Run(const SchedulerOptions& options, Strategy* strategy,
   Acquire(&over_);
   record_->steps.fetch_add(steps_, std::memory_order_relaxed);
   record_->switches.fetch_add(switches_, std::memory_order_relaxed);
-  if (steps_ > record_->max_steps) record_->max_steps = steps_;
   record_->schedules.fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -190,7 +190,7 @@ int64_t Scheduler::NextDeadline() const {
 void Scheduler::PassTime() {
   for (SimThread* thread : threads_) Drain(thread);
   now_ = NextDeadline();
-  if (options_.verbose) {
+  if (verbose_) {
     fprintf(stderr, "%8llu  the time is %lld ns\n",
             static_cast<unsigned long long>(steps_),  // NOLINT(runtime/int)
             static_cast<long long>(now_));            // NOLINT(runtime/int)
@@ -372,7 +372,7 @@ void Scheduler::DrainSome() {
     thread->delayed_.erase(thread->delayed_.begin() + place);
     --delayed_;
     store.store(store.object, store.value);
-    if (options_.verbose) {
+    if (verbose_) {
       fprintf(stderr, "%8llu  the store of thread %d to #%d happens\n",
               static_cast<unsigned long long>(steps_),  // NOLINT(runtime/int)
               thread->id_, NumberOf(store.object));
@@ -415,7 +415,7 @@ int Scheduler::NumberOf(const void* object) {
 }
 
 void Scheduler::Trace(const char* what, const void* object) {
-  if (!options_.verbose) return;
+  if (!verbose_) return;
   std::vector<void*>& stack = running_->stack_;
   stack.resize(32);
   stack.resize(absl::GetStackTrace(stack.data(), 32, 1));
@@ -454,7 +454,6 @@ void Scheduler::Fail(const std::string& reason) {
 }
 
 void Scheduler::Report(const std::string& reason) {
-  snprintf(record_->reason, sizeof(record_->reason), "%s", reason.c_str());
   fprintf(stderr, "\nThe simulation fails: %s\n", reason.c_str());
   for (const SimThread* thread : threads_) {
     if (thread->ended_) continue;

@@ -15,6 +15,8 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/functional/function_ref.h"
+#include "absl/synchronization/mutex.h"
+#include "workqueue/simulation/simulation.h"
 
 namespace workqueue::simulation::internal {
 
@@ -49,10 +51,8 @@ struct Record {
   std::atomic<uint64_t> schedules{0};  // that have ended without a failure
   std::atomic<uint64_t> steps{0};      // of all schedules
   std::atomic<uint64_t> switches{0};   // likewise
-  std::atomic<uint64_t> max_steps{0};  // of a schedule
   std::atomic<bool> complete{false};   // Each schedule has been run.
   std::atomic<uint32_t> num_choices{0};
-  char reason[240] = {};
   Choice choices[kMaxChoices];
 };
 
@@ -69,15 +69,6 @@ class Strategy {
   // `self_first`.
   virtual int Choose(ChoiceKind kind, int count, const int* threads,
                      bool self_first) = 0;
-};
-
-struct SchedulerOptions {
-  uint64_t max_steps = 100000;
-  bool spurious_wake_ups = true;
-  bool store_buffers = false;
-  bool time_passes = true;  // also while a thread can go on
-  bool verbose = false;     // prints each step
-  std::string replay;       // printed with a failure
 };
 
 // A store that its thread has made, and others do not see yet.
@@ -109,9 +100,9 @@ class Scheduler {
   static Scheduler* Current();
   static SimThread* Self();
 
-  // Runs `body` and the threads that it starts, until all have ended. A failure
-  // ends the process.
-  void Run(const SchedulerOptions& options, Strategy* strategy,
+  // Runs `body` and the threads that it starts, until all have ended. Prints
+  // each step if `verbose`. A failure ends the process.
+  void Run(const Options& options, bool verbose, Strategy* strategy,
            absl::FunctionRef<void()> body);
 
   // What a thread waits for.
@@ -203,7 +194,8 @@ class Scheduler {
   int NumberOf(const void* object);
 
   Record* const record_;
-  SchedulerOptions options_;
+  Options options_;
+  bool verbose_ = false;
   Strategy* strategy_ = nullptr;
   std::vector<std::unique_ptr<SimThread>> pool_;
   std::vector<SimThread*> threads_;  // of this schedule, by id
@@ -231,9 +223,8 @@ class SimThread {
   // Whether a condition that it waits for has held when it was looked at, or a
   // signal has come.
   bool woken = false;
-  // Evaluates the condition that it waits for.
-  bool (*eval)(const void* condition) = nullptr;
-  const void* condition = nullptr;
+  // The condition that it waits for.
+  const absl::Condition* condition = nullptr;
 
  private:
   friend class Scheduler;

@@ -36,7 +36,7 @@ constexpr int64_t kBootNanos = int64_t{1000} * 1000000000;
   abort();
 }
 
-// Returns the simulated time of `nanos` of the steady clock.
+// Returns the simulated time that comes `since_now` after the present one.
 int64_t Deadline(absl::Duration since_now) {
   const Scheduler* const scheduler = Scheduler::Current();
   if (since_now == absl::InfiniteDuration()) return kNever;
@@ -172,7 +172,7 @@ Mutex::Mode Mutex::Release() {
     if (Scheduler* const scheduler = Scheduler::Current()) {
       scheduler->BeginNoPoints();
       scheduler->ForEachWaiter(Wait::kCondition, this, [](SimThread* waiter) {
-        if (waiter->eval(waiter->condition)) waiter->woken = true;
+        if (waiter->condition->Eval()) waiter->woken = true;
       });
       scheduler->EndNoPoints();
     }
@@ -224,10 +224,6 @@ void Mutex::AssertHeld() const {
   if (!held_ || owner_ != Me()) Die("AssertHeld() of a mutex that is not");
 }
 
-bool Mutex::Eval(const void* condition) {
-  return static_cast<const absl::Condition*>(condition)->Eval();
-}
-
 void Mutex::Await(const absl::Condition& condition) {
   AwaitUntil(condition, kNever);
 }
@@ -248,7 +244,6 @@ bool Mutex::AwaitUntil(const absl::Condition& condition, int64_t deadline) {
   if (holds()) return true;
   if (scheduler == nullptr) Die("a condition does not hold");
   SimThread* const self = Scheduler::Self();
-  self->eval = &Eval;
   self->condition = &condition;
   while (true) {
     self->woken = false;
@@ -290,9 +285,6 @@ bool CondVar::WaitUntil(Mutex* mu, absl::Time deadline) {
   if (deadline != absl::InfiniteFuture()) {
     until = Deadline(deadline - absl::UnixEpoch() -
                      absl::Nanoseconds(SteadyNanos()));
-    // The caller waits for a part of a nanosecond, and comes back until it has
-    // passed.
-    until = std::max(until, scheduler->now() + 1);
   }
   // Time stands still while a thread runs, so a caller that waits again,
   // because its deadline is a fraction of a nanosecond later, must get on.

@@ -108,7 +108,6 @@ class ABSL_LOCKABLE Mutex {
   // Releases what the thread holds, without a point, and returns what it was.
   Mode Release();
   bool AwaitUntil(const absl::Condition& condition, int64_t deadline);
-  static bool Eval(const void* condition);
 
   uint32_t alive_ = kAlive;
   bool held_ = false;  // exclusively
