@@ -83,18 +83,28 @@ def chosen_library(name):
     native.constraint_value(name = constraint, constraint_setting = name + "_setting")
     cc_library(name = name + "_is_not_chosen", target_compatible_with = [constraint])
 
-def header_aliases(actual, exclude = [], **kwargs):
-    """Adds an alias of `actual` for each header in the folder, by its name.
+def folder_library(name, exclude = [], testonly = None, **kwargs):
+    """Adds a library of the files of the folder and of its internal/.
 
-    So a user can name the header instead of the target that has it.
+    Each header in the folder itself has an alias of its name. So a user can name the
+    header instead of the library.
 
     Args:
-      actual: name of the target that has the headers
-      exclude: headers without an alias
-      **kwargs: as in Bazel's alias
+      name: name of the library
+      exclude: files, or patterns of files, that other targets have
+      testonly: as in Bazel's cc_library
+      **kwargs: as in Bazel's cc_library, but without files
     """
-    for header in native.glob(["*.h"], exclude = exclude):
-        native.alias(name = header[:-len(".h")], actual = ":" + actual, **kwargs)
+    cc_library(
+        name = name,
+        # Some folders lack one of these. Bazel 8 refuses a pattern that matches no file.
+        srcs = native.glob(["*.cc", "internal/*.cc"], exclude = exclude, allow_empty = True),
+        hdrs = native.glob(["*.h", "internal/*.h"], exclude = exclude, allow_empty = True),
+        testonly = testonly,
+        **kwargs
+    )
+    for header in native.glob(["*.h"], exclude = exclude + [name + ".h"]):
+        native.alias(name = header[:-len(".h")], actual = ":" + name, testonly = testonly)
 
 def cc_test(name, srcs = None, size = "small", deps = [], instances = None, **kwargs):
     """Adds a test. By default it is small and has one source of its name.
