@@ -83,6 +83,28 @@ def chosen_library(name):
     native.constraint_value(name = constraint, constraint_setting = name + "_setting")
     cc_library(name = name + "_is_not_chosen", target_compatible_with = [constraint])
 
+def installed_library(name, define, **kwargs):
+    """Adds a library that the compiler and the linker find by themselves.
+
+    `--define=DEFINE=true` says that the library is there. If tools/bazelw runs Debian's
+    Bazel, it looks for some and says so. Without the definition, Bazel skips what
+    depends on the library. select() can ask for NAME_installed.
+
+    Args:
+      name: name of the library
+      define: name that --define gives a value
+      **kwargs: as in Bazel's cc_library
+    """
+    native.config_setting(name = name + "_installed", define_values = {define: "true"})
+    cc_library(
+        name = name,
+        target_compatible_with = select({
+            ":%s_installed" % name: [],
+            "//conditions:default": ["@platforms//:incompatible"],
+        }),
+        **kwargs
+    )
+
 def folder_library(name, exclude = [], testonly = None, **kwargs):
     """Adds a library of the files of the folder and of its internal/.
 
