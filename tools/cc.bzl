@@ -83,18 +83,50 @@ def chosen_library(name):
     native.constraint_value(name = constraint, constraint_setting = name + "_setting")
     cc_library(name = name + "_is_not_chosen", target_compatible_with = [constraint])
 
-def header_aliases(actual, exclude = [], **kwargs):
-    """Adds an alias of `actual` for each header in the folder, by its name.
+def installed_library(name, define, **kwargs):
+    """Adds a library that the compiler and the linker find by themselves.
 
-    So a user can name the header instead of the target that has it.
+    `--define=DEFINE=true` says that the library is there. If tools/bazelw runs Debian's
+    Bazel, it looks for some and says so. Without the definition, Bazel skips what
+    depends on the library. select() can ask for NAME_installed.
 
     Args:
-      actual: name of the target that has the headers
-      exclude: headers without an alias
-      **kwargs: as in Bazel's alias
+      name: name of the library
+      define: name that --define gives a value
+      **kwargs: as in Bazel's cc_library
     """
-    for header in native.glob(["*.h"], exclude = exclude):
-        native.alias(name = header[:-len(".h")], actual = ":" + actual, **kwargs)
+    native.config_setting(name = name + "_installed", define_values = {define: "true"})
+    cc_library(
+        name = name,
+        target_compatible_with = select({
+            ":%s_installed" % name: [],
+            "//conditions:default": ["@platforms//:incompatible"],
+        }),
+        **kwargs
+    )
+
+def folder_library(name, exclude = [], testonly = None, **kwargs):
+    """Adds a library of the files of the folder and of its internal/.
+
+    Each header in the folder itself has an alias of its name. So a user can name the
+    header instead of the library.
+
+    Args:
+      name: name of the library
+      exclude: files, or patterns of files, that other targets have
+      testonly: as in Bazel's cc_library
+      **kwargs: as in Bazel's cc_library, but without files
+    """
+    cc_library(
+        name = name,
+        # Some folders lack one of these. Bazel 8 refuses a pattern that matches no file.
+        srcs = native.glob(["*.cc", "internal/*.cc"], exclude = exclude, allow_empty = True),
+        hdrs = native.glob(["*.h", "internal/*.h"], exclude = exclude, allow_empty = True),
+        testonly = testonly,
+        **kwargs
+    )
+    for header in native.glob(["*.h"], exclude = exclude + [name + ".h"]):
+        native.alias(name = header[:-len(".h")], actual = ":" + name, testonly = testonly)
 
 def cc_test(name, srcs = None, size = "small", deps = [], instances = None, **kwargs):
     """Adds a test. By default it is small and has one source of its name.
