@@ -543,6 +543,29 @@ TEST_F(MemoryEngineTest, ATimeoutThatEndsInAnOutageIsTheOutage) {
 // Also before the call has failed. The time is the machine's: it is short.
 TEST_F(MemoryEngineTest, ARequestWithoutAnAnswerIsTold) {
   StagedSource source(&engine_);
+// The time is the machine's: it is short.
+TEST_F(MemoryEngineTest, TheEndOfAPartitionedQueueAwaitsAWorkerThatAsks) {
+  StagedSource source(&engine_);
+  auto options = Options("c");
+  options.name = "jobs";
+  options.engine = &source;
+  options.partitions = 2;
+  auto queue = *Queue::Create(options);
+  std::future<absl::Status> got;
+  std::future<void> ended;
+  {
+    internal::MutexLock lock(&source.held);
+    got = Async(
+        [&] { return queue->AcquireWithTimeout(absl::Hours(1)).status(); });
+    source.AwaitHeld();  // by the first partition that the worker asks
+    ended = Async([&] { queue.reset(); });
+    EXPECT_EQ(ended.wait_for(std::chrono::milliseconds(50)),
+              std::future_status::timeout);
+  }
+  ended.get();
+  EXPECT_TRUE(absl::IsCancelled(got.get()));
+}
+
   RecordingMetrics metrics;
   auto options = Options("c");
   options.engine = &source;

@@ -444,6 +444,25 @@ TEST_F(SharedQueueCoreTest, AWorkerWhoseTimeIsOverTakesAPushThatComes) {
   EXPECT_EQ(items->front()->item, "x");
 }
 
+TEST_F(SharedQueueCoreTest, ItsEndAwaitsTheRequestOfAWorkerWhoseTimeIsOver) {
+  auto got = Async(
+      [this] { return core_->Acquire(1, absl::Seconds(1), {}).status(); });
+  AwaitWaiting(1);
+  clock_.AwaitWaiters(2);  // the worker and the loop
+  engine_->SetReplies(false);
+  const size_t before = engine_->requests();
+  clock_.Step(absl::Seconds(1));
+  EXPECT_TRUE(engine_->AwaitRequest(before, 0));
+  // Otherwise the end awaits that the engine takes the worker's push back.
+  engine_->listener()->OnDisconnected(absl::UnavailableError("away"));
+  auto ended = Async([this] { core_.reset(); });
+  ASSERT_EQ(ended.wait_for(std::chrono::milliseconds(50)),
+            std::future_status::timeout);
+  engine_->SetReplies(true);
+  ended.get();
+  EXPECT_TRUE(absl::IsCancelled(got.get()));
+}
+
 // The listener is busy, with a callback perhaps.
 TEST_F(SharedQueueCoreTest, TheEngineHearsOnceThatNobodyWaitsForAPush) {
   const AcquireId id = core_->AcquireAsync(&slow_executor_, first_.Callback());

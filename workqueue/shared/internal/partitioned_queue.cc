@@ -244,6 +244,14 @@ std::vector<SharedQueueCore*> PartitionedQueue::Turn(absl::Status* left_out) {
 
 absl::StatusOr<std::vector<HeldItem*>> PartitionedQueue::Acquire(
     size_t max, absl::Duration timeout, std::vector<EngineOperation> ends) {
+  {
+    MutexLock lock(&mu_);
+    ++tasks_;
+  }
+  const absl::Cleanup end_task = [this] {
+    MutexLock lock(&mu_);
+    --tasks_;
+  };
   const bool blocks = timeout > absl::ZeroDuration();
   const absl::Time deadline =
       blocks ? clock()->TimeNow() + timeout : absl::InfinitePast();

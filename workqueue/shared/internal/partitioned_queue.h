@@ -163,7 +163,8 @@ class PartitionedQueue final : public ByteQueue, private WaitingLoop::Client {
   SlotMap<Entry, AcquireTag> entries_ ABSL_GUARDED_BY(mu_);
   size_t requests_ ABSL_GUARDED_BY(mu_) = 0;  // made, and neither answered
                                               // nor withdrawn
-  size_t tasks_ ABSL_GUARDED_BY(mu_) = 0;     // callbacks that will run, or run
+  // Callbacks that will run, or run, and calls for items.
+  size_t tasks_ ABSL_GUARDED_BY(mu_) = 0;
   std::vector<Withdrawal> withdrawals_ ABSL_GUARDED_BY(mu_);
   std::vector<HeldItem*> surplus_ ABSL_GUARDED_BY(mu_);
   absl::Time ask_again_at_ ABSL_GUARDED_BY(mu_) = absl::InfiniteFuture();

@@ -874,6 +874,11 @@ absl::StatusOr<std::vector<HeldItem*>> SharedQueueCore::Acquire(
       std::min(max, kMaxOperations), timeout, std::move(ends), call_deadline);
   if (!items.ok() || items->size() == max) return items;
   {
+    MutexLock lock(&mu_);
+    ++tasks_;
+  }
+  const absl::Cleanup end = [this] { Submit(/*ended_tasks=*/1); };
+  {
     // What is added from now on is not for this call: it might never end.
     MutexLock lock(&mu_);
     max = items->size() + std::min(max - items->size(), counts_.queued);
@@ -882,6 +887,7 @@ absl::StatusOr<std::vector<HeldItem*>> SharedQueueCore::Acquire(
     const auto more =
         AcquirePiece(std::min(max - items->size(), kMaxOperations),
                      absl::ZeroDuration(), {}, absl::InfiniteFuture());
+    Submit();
     if (!more.ok()) break;
     items->insert(items->end(), more->begin(), more->end());
   }
@@ -891,7 +897,6 @@ absl::StatusOr<std::vector<HeldItem*>> SharedQueueCore::Acquire(
 absl::StatusOr<std::vector<HeldItem*>> SharedQueueCore::AcquirePiece(
     size_t max, absl::Duration timeout, std::vector<EngineOperation> ends,
     absl::Time call_deadline) {
-  const absl::Cleanup submit = [this] { Submit(); };
   const bool blocks = timeout > absl::ZeroDuration();
   const absl::Time deadline =
       blocks ? clock()->TimeNow() + timeout : absl::InfinitePast();
@@ -1034,13 +1039,14 @@ bool SharedQueueCore::CancelAcquire(AcquireId id) {
   return true;
 }
 
-void SharedQueueCore::Submit() {
+void SharedQueueCore::Submit(size_t ended_tasks) {
   std::vector<Submission> submissions;
   {
     MutexLock lock(&mu_);
     const auto first = std::stable_partition(
         submissions_.begin(), submissions_.end(),
         [self = std::this_thread::get_id()](const Submission& it) {
+    tasks_ -= ended_tasks;
           return it.thread != self;
         });
     submissions.assign(first, submissions_.end());

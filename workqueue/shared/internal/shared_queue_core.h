@@ -340,8 +340,9 @@ class SharedQueueCore final : public ByteQueue,
   void WakeLoop(absl::Time at) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Submits the callbacks that this thread has woken. Called without the lock,
-  // before the thread returns or parks.
-  void Submit();
+  // before the thread returns or parks. Then so many tasks have ended, and this
+  // object may be gone.
+  void Submit(size_t ended_tasks = 0);
   void RunCallback(AcquireId id);
 
   // Calls `f` with the metrics, if there are any. Logs what it throws.
@@ -448,7 +449,8 @@ class SharedQueueCore final : public ByteQueue,
   SlotMap<CallbackEntry, AcquireTag> callbacks_ ABSL_GUARDED_BY(mu_);
   size_t taking_ ABSL_GUARDED_BY(mu_) = 0;  // items that calls are to take
   std::vector<Submission> submissions_ ABSL_GUARDED_BY(mu_);
-  size_t tasks_ ABSL_GUARDED_BY(mu_) = 0;  // submitted or to be submitted
+  // Callbacks that are submitted or to be submitted, and calls for items.
+  size_t tasks_ ABSL_GUARDED_BY(mu_) = 0;
   // Of threads that wait for the end of a drain, or for the end of all leases.
   std::list<Parker*> sleepers_ ABSL_GUARDED_BY(mu_);
 
