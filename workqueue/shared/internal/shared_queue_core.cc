@@ -82,9 +82,10 @@ void ReportResults(const EngineRequest& request, const EngineReply& reply,
         if (reply.results[i] > kFalse && reply.results[i] % 2 == 0) {
           metrics->OnRetry();
         }
-        break;
+        continue;  // Twice the failures may look like a new item.
       case EngineOperation::kAdd:
       case EngineOperation::kReschedule:
+      case EngineOperation::kUnpark:
         break;
       default:
         continue;

@@ -626,13 +626,12 @@ int64_t StoredQueue::Do(const EngineOperation& operation) {
       const bool added_again = e.state == State::kDirty;
       StopProcessing(e);
       AddAgain(e, y, z, /*retry=*/false, added_again);
-      return kTrue;
+      return added_again || y > 0 || meta_.shut_down != 0 ? kTrue : kNewItem;
     }
     case Operation::kUnpark:
       if (!e.IsParked()) return kFalse;
       Forget(e);
-      Add(e, e.priority, /*retry=*/false);
-      return kTrue;
+      return AddNow(e, e.priority, /*retry=*/false);
     case Operation::kRenew:
       if (!is_leased) return kFalse;
       e.expiry = After(request_->lease);
