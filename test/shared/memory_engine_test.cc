@@ -331,6 +331,22 @@ TEST_F(MemoryEngineTest, TheAgeOfTheOldestItemIsAMetric) {
   EXPECT_EQ(age(), 0);
 }
 
+// A database may take a round trip for each priority.
+TEST_F(MemoryEngineTest, TheOldestItemIsLookedForInTheHighestPriorities) {
+  RecordingMetrics metrics;
+  auto options = Options("c");
+  options.metrics_provider = &metrics;
+  const auto queue = *Queue::Create(std::move(options));
+  for (int priority = 0; priority < 100; ++priority) {
+    AddOptions add;
+    add.priority = priority;
+    ASSERT_TRUE(a_->AddItems(add, {absl::StrCat(priority)}).ok());
+    clock_.Step(absl::Seconds(1));
+  }
+  clock_.Step(absl::Seconds(10));
+  EXPECT_EQ(metrics.values(MetricKind::kOldestQueued).back(), 25 + 10);
+}
+
 TEST_F(MemoryEngineTest, AllProcessesTellThatTheDataWasLost) {
   ASSERT_TRUE(Add(*a_, "x").ok());
   clock_.Step(absl::Seconds(1));
@@ -527,22 +543,6 @@ TEST_F(MemoryEngineTest, NobodyKnowsWhatAPartitionHasThatIsAway) {
   EXPECT_TRUE(absl::IsCancelled(queue->TryAcquire().status()));
 }
 
-TEST_F(MemoryEngineTest, ATimeoutThatEndsInAnOutageIsTheOutage) {
-  const size_t waiters = clock_.NumWaiters();
-  auto got = Async(
-      [this] { return a_->AcquireWithTimeout(absl::Seconds(5)).status(); });
-  clock_.AwaitWaiters(waiters + 1);
-  Faults away;
-  away.away = true;
-  engine_.SetFaults(away);
-  EXPECT_TRUE(absl::IsUnavailable(Add(*a_, "x")));
-  clock_.Step(absl::Seconds(5));
-  EXPECT_TRUE(absl::IsUnavailable(got.get()));
-}
-
-// Also before the call has failed. The time is the machine's: it is short.
-TEST_F(MemoryEngineTest, ARequestWithoutAnAnswerIsTold) {
-  StagedSource source(&engine_);
 // The time is the machine's: it is short.
 TEST_F(MemoryEngineTest, TheEndOfAPartitionedQueueAwaitsAWorkerThatAsks) {
   StagedSource source(&engine_);
@@ -566,6 +566,22 @@ TEST_F(MemoryEngineTest, TheEndOfAPartitionedQueueAwaitsAWorkerThatAsks) {
   EXPECT_TRUE(absl::IsCancelled(got.get()));
 }
 
+TEST_F(MemoryEngineTest, ATimeoutThatEndsInAnOutageIsTheOutage) {
+  const size_t waiters = clock_.NumWaiters();
+  auto got = Async(
+      [this] { return a_->AcquireWithTimeout(absl::Seconds(5)).status(); });
+  clock_.AwaitWaiters(waiters + 1);
+  Faults away;
+  away.away = true;
+  engine_.SetFaults(away);
+  EXPECT_TRUE(absl::IsUnavailable(Add(*a_, "x")));
+  clock_.Step(absl::Seconds(5));
+  EXPECT_TRUE(absl::IsUnavailable(got.get()));
+}
+
+// Also before the call has failed. The time is the machine's: it is short.
+TEST_F(MemoryEngineTest, ARequestWithoutAnAnswerIsTold) {
+  StagedSource source(&engine_);
   RecordingMetrics metrics;
   auto options = Options("c");
   options.engine = &source;

@@ -27,6 +27,10 @@ namespace {
 // A client that has been silent for so many times its presence is forgotten.
 constexpr int64_t kPresences = 10;
 
+// Of so many priorities the oldest item is looked for. Each can take a round
+// trip, while nobody else has the queue.
+constexpr int kMostPriorities = 25;
+
 int64_t ToNumber(absl::string_view text) {
   int64_t number = 0;
   return absl::SimpleAtoi(text, &number) ? number : kForever;
@@ -496,7 +500,7 @@ int64_t StoredQueue::ShutDown(bool at_once) {
 int64_t StoredQueue::Oldest() {
   int64_t since = meta_.now;
   auto first = FirstOf(kReady);  // of each priority
-  while (first) {
+  for (int left = kMostPriorities; first && left > 0; --left) {
     since = std::min(since, Load(first->item).since);
     const std::string next =
         Packer(std::string(1, kReady)).Ordered(first->number + 1).bytes();
