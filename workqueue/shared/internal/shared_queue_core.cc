@@ -69,18 +69,18 @@ void ReportResults(const EngineRequest& request, const EngineReply& reply,
   int64_t adds = reply.came_due;
   if (std::find(reply.results.begin(), reply.results.end(), kMemoryFull) !=
       reply.results.end()) {
-    metrics->OnError();
+    Increment(metrics->errors);
   }
   for (size_t i = 0; i < request.operations.size(); ++i) {
     switch (request.operations[i].code) {
       case EngineOperation::kAddAfter:
       case EngineOperation::kAddRateLimited:
       case EngineOperation::kRequeue:
-        if (reply.results[i] > kFalse) metrics->OnRetry();
+        if (reply.results[i] > kFalse) Increment(metrics->retries);
         break;
       case EngineOperation::kFail:
         if (reply.results[i] > kFalse && reply.results[i] % 2 == 0) {
-          metrics->OnRetry();
+          Increment(metrics->retries);
         }
         continue;  // Twice the failures may look like a new item.
       case EngineOperation::kAdd:
@@ -92,8 +92,8 @@ void ReportResults(const EngineRequest& request, const EngineReply& reply,
     }
     if (reply.results[i] == kNewItem) ++adds;
   }
-  metrics->OnAdds(adds);
-  metrics->OnExpired(reply.expired);
+  Increment(metrics->adds, adds);
+  Increment(metrics->expired, reply.expired);
   metrics->SetNumbers(static_cast<size_t>(reply.ready + reply.dirty),
                       static_cast<size_t>(reply.waiting),
                       static_cast<size_t>(reply.failing),
@@ -183,7 +183,7 @@ absl::StatusOr<std::string> SharedQueueCore::CheckSettings(
   absl::StatusOr<EngineSettings> settings = engine_->CheckSettings(deadline);
   MutexLock lock(&mu_);
   if (!settings.ok()) {
-    Report([](SharedQueueMetrics* metrics) { metrics->OnError(); });
+    Report([](SharedQueueMetrics* metrics) { Increment(metrics->errors); });
     // A setting that was right may be wrong by now.
     num_wrong_settings_ = (std::max)(num_wrong_settings_, size_t{1});
     settings_problem_ =
@@ -207,7 +207,7 @@ absl::Status SharedQueueCore::Start(absl::Time deadline) {
   absl::Status status = engine_->Listen(this, deadline);
   if (!status.ok()) {
     MutexLock lock(&mu_);
-    Report([](SharedQueueMetrics* metrics) { metrics->OnError(); });
+    Report([](SharedQueueMetrics* metrics) { Increment(metrics->errors); });
     return status;
   }
   {
@@ -303,9 +303,10 @@ void SharedQueueCore::ReportWorkInProgress() {
   const absl::Duration unreachable = UnreachableFor();
   const size_t wrong_settings = num_wrong_settings_;
   Report([&](SharedQueueMetrics* metrics) {
-    metrics->SetWorkInProgress(total, longest);
-    metrics->SetUnreachable(unreachable);
-    metrics->SetWrongSettings(wrong_settings);
+    Set(metrics->unfinished_work_seconds, total);
+    Set(metrics->longest_running_processor_seconds, longest);
+    Set(metrics->unreachable_seconds, unreachable);
+    Set(metrics->wrong_settings, wrong_settings);
   });
 }
 
@@ -591,8 +592,8 @@ void SharedQueueCore::SendTogether() {
   }
   error_ = reply.status();
   Report([&](SharedQueueMetrics* metrics) {
-    metrics->OnRoundTrip(clock()->TimeNow() - sent_at);
-    if (!reply.ok()) metrics->OnError();
+    Observe(metrics->round_trip, clock()->TimeNow() - sent_at);
+    if (!reply.ok()) Increment(metrics->errors);
   });
   size_t result = num_ended;
   for (Call* call : calls) {
@@ -691,7 +692,8 @@ void SharedQueueCore::TakeInState(const EngineReply& reply) {
     data_lost_at_ = clock()->TimeNow();
     errors_.Write([] { return std::string("has been emptied"); },
                   absl::DataLossError("the engine has lost all items"));
-    Report([](SharedQueueMetrics* metrics) { metrics->OnDataLoss(); });
+    Report(
+        [](SharedQueueMetrics* metrics) { Increment(metrics->data_losses); });
   }
   born_ = reply.born;
 }
@@ -818,7 +820,7 @@ std::vector<HeldItem*> SharedQueueCore::TakeInHand(size_t max) {
   taken_ += n;
   Report([&](SharedQueueMetrics* metrics) {
     for (HeldItem* held : items) {
-      metrics->OnTake(ticks_.ToDuration(held->ticks_queued));
+      Observe(metrics->latency, ticks_.ToDuration(held->ticks_queued));
     }
   });
   return items;
@@ -871,24 +873,24 @@ absl::StatusOr<std::vector<int64_t>> SharedQueueCore::Apply(
 absl::StatusOr<std::vector<HeldItem*>> SharedQueueCore::Acquire(
     size_t max, absl::Duration timeout, std::vector<EngineOperation> ends,
     absl::Time call_deadline) {
-  absl::StatusOr<std::vector<HeldItem*>> items = AcquirePiece(
-      std::min(max, kMaxOperations), timeout, std::move(ends), call_deadline);
-  if (!items.ok() || items->size() == max) return items;
   {
     MutexLock lock(&mu_);
     ++tasks_;
   }
   const absl::Cleanup end = [this] { Submit(/*ended_tasks=*/1); };
+  absl::StatusOr<std::vector<HeldItem*>> items = AcquirePiece(
+      std::min(max, kMaxOperations), timeout, std::move(ends), call_deadline);
+  if (!items.ok() || items->size() == max) return items;
   {
     // What is added from now on is not for this call: it might never end.
     MutexLock lock(&mu_);
     max = items->size() + std::min(max - items->size(), counts_.queued);
   }
   while (items->size() < max) {
+    Submit();
     const auto more =
         AcquirePiece(std::min(max - items->size(), kMaxOperations),
                      absl::ZeroDuration(), {}, absl::InfiniteFuture());
-    Submit();
     if (!more.ok()) break;
     items->insert(items->end(), more->begin(), more->end());
   }
@@ -1044,10 +1046,10 @@ void SharedQueueCore::Submit(size_t ended_tasks) {
   std::vector<Submission> submissions;
   {
     MutexLock lock(&mu_);
+    tasks_ -= ended_tasks;
     const auto first = std::stable_partition(
         submissions_.begin(), submissions_.end(),
         [self = std::this_thread::get_id()](const Submission& it) {
-    tasks_ -= ended_tasks;
           return it.thread != self;
         });
     submissions.assign(first, submissions_.end());
@@ -1100,7 +1102,7 @@ EngineOperation SharedQueueCore::End(HeldItem* held,
   {
     MutexLock lock(&mu_);
     Report([&](SharedQueueMetrics* metrics) {
-      metrics->OnEnd(clock()->TimeNow() - held->taken);
+      Observe(metrics->work_duration, clock()->TimeNow() - held->taken);
     });
     LetGo(held);
     Erase(held);
@@ -1538,7 +1540,7 @@ absl::Time SharedQueueCore::Run(absl::Time now) {
       if (repairs && metrics_ != nullptr && results.ok()) {
         const absl::Duration oldest = ticks_.ToDuration((*results)[oldest_at]);
         Report([oldest](SharedQueueMetrics* metrics) {
-          metrics->SetOldestQueued(oldest);
+          Set(metrics->oldest_queued_seconds, oldest);
         });
       }
       if (repairs && options_.set_groups && results.ok() &&
