@@ -274,6 +274,8 @@ class SharedQueueCoreTest : public testing::Test {
     options.engine_uses_clock = true;
     options.lease = lease;
     options.call_timeout = kLong;
+    options.prefetch = 0;
+    options.retry_schedule.clear();
     auto engine = std::make_unique<FakeEngine>();
     engine_ = engine.get();
     core_ = std::make_unique<SharedQueueCore>(std::move(options),

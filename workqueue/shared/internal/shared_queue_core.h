@@ -31,11 +31,11 @@
 #include "workqueue/executor.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/internal/ticker.h"
-#include "workqueue/metrics.h"
 #include "workqueue/redis/ticks.h"
 #include "workqueue/shared/internal/byte_queue.h"
 #include "workqueue/shared/internal/engine.h"
 #include "workqueue/shared/internal/shared_queue_metrics.h"
+#include "workqueue/shared/shared_queue_options.h"
 #include "workqueue/simulation/sync.h"
 #include "workqueue/timer/waiting_loop.h"
 
@@ -71,24 +71,13 @@ class SharedQueueCore final : public ByteQueue,
                               private EngineListener,
                               private WaitingLoop::Client {
  public:
-  struct Options {
-    std::string name;
-    std::string client_name;
+  // The name is that of the partition, if there are several.
+  struct Options : SharedQueueOptionsBase {
     std::shared_ptr<WaitingLoop> loop;
     // Whether the engine uses this process' clock instead of its own.
     bool engine_uses_clock = false;
-    absl::Duration lease;
-    absl::Duration call_timeout;
-    std::vector<absl::Duration> retry_schedule;
-    bool looks_only = false;
-    LogSink* log_sink = nullptr;
-    MetricsProvider* metrics_provider = nullptr;
     // Gives the queue groups.
     std::optional<EngineOperation> set_groups;
-    // The queue is not healthy with settings that may lose items.
-    bool require_durable_server = false;
-    // The most items that are taken ahead.
-    size_t prefetch = 0;
   };
 
   // How long an item may be in hand while no worker takes one, and an end may
