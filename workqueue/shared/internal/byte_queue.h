@@ -28,23 +28,14 @@ namespace workqueue::internal {
 // HeldItem
 //
 // An item that the engine has handed out to this process, until the process has
-// told the engine the end of the processing.
-struct HeldItem {
+// told the engine the end of the processing. What was handed out does not
+// change.
+struct HeldItem : HandedOut {
   HeldItem(HandedOut out, uint64_t the_id)
-      : id(the_id),
-        item(std::move(out.item)),
-        token(out.token),
-        priority(out.priority),
-        ticks_queued(out.ticks_queued),
-        failures(out.failures) {}
+      : HandedOut(std::move(out)), id(the_id) {}
 
   // Unique in this process. Tokens of different partitions may be equal.
   const uint64_t id;
-  const std::string item;
-  const int64_t token;
-  const int64_t priority;
-  const int64_t ticks_queued;
-  const int64_t failures;          // before this processing
   sync::Atomic<bool> lost{false};  // the engine has taken the item back
   // When the lease expires at the latest, unless it is renewed; guarded by the
   // lock of the queue.

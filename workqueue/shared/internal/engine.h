@@ -134,7 +134,7 @@ struct HandedOut {
   int64_t token = 0;
   int64_t priority = 0;
   int64_t ticks_queued = 0;
-  int64_t failures = 0;
+  int64_t failures = 0;  // before this processing
 };
 
 // EngineReply
