@@ -640,7 +640,7 @@ TEST_F(MemoryEngineTest, BeforeTheFirstAnswerNoMetricSaysThatItIsEmpty) {
 
 TEST_F(MemoryEngineTest, SettingsThatCannotBeSeenAreNotRight) {
   StagedSource source(&engine_);
-  source.set_settings(internal::EngineSettings{{}, {"cannot see a"}});
+  source.set_settings(internal::EngineSettings{"cannot see a"});
   RecordingMetrics metrics;
   auto options = Options("c");
   options.engine = &source;

@@ -254,13 +254,10 @@ struct EngineSnapshot {
 
 // EngineSettings
 //
-// The settings of an engine that do not keep the promises of a shared queue.
-struct EngineSettings {
-  // Each says what the setting is and what it breaks, as a line for people.
-  std::vector<std::string> wrong;
-  // Each says which setting cannot be seen, and why.
-  std::vector<std::string> unknown;
-};
+// The settings of an engine that do not keep the promises of a shared queue, or
+// cannot be seen. Each is a line for people: what the setting is and what it
+// breaks, or why it cannot be seen.
+using EngineSettings = std::vector<std::string>;
 
 // EngineListener
 //

@@ -194,10 +194,8 @@ absl::StatusOr<std::string> SharedQueueCore::CheckSettings(
     return settings.status();
   }
   settings_seen_at_ = MachineClock()->TimeNow();
-  std::vector<std::string>& all = settings->wrong;
-  all.insert(all.end(), settings->unknown.begin(), settings->unknown.end());
-  num_wrong_settings_ = all.size();
-  settings_problem_ = absl::StrJoin(all, "; ");
+  num_wrong_settings_ = settings->size();
+  settings_problem_ = absl::StrJoin(*settings, "; ");
   return settings_problem_;
 }
 
