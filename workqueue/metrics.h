@@ -116,7 +116,8 @@ class MetricsProvider {
   // The seconds since the `Add()` of the item that was added first, of the
   // items that the depth counts; zero if there is none. Set every 500 ms, to a
   // precision of 100 ms. A `SharedQueue` sets it every 10 seconds, and counts
-  // only queued items, of the ten lowest priorities. The default returns null.
+  // only queued items: in Valkey or Redis of the ten lowest priorities, and in
+  // PostgreSQL or SQLite of the 25 highest ones. The default returns null.
   virtual std::unique_ptr<SettableGaugeMetric> NewOldestQueuedSecondsMetric(
       absl::string_view /*name*/) {
     return nullptr;

@@ -287,6 +287,11 @@ TEST_P(EngineSuite, TheTransitionsAreThoseOfTheTable) {
          return {Operation::kRequeue, "x", token, 3 * kSecond, 2};
        },
        {"0: idle", "0: queued 1", "1: waits 2 for 3 s", "1: queued 1"}},
+      {"Requeue after no time",
+       [](int64_t token) -> EngineOperation {
+         return {Operation::kRequeue, "x", token, 0, 2};
+       },
+       {"0: idle", "0: queued 1", "2: queued 2", "1: queued 1"}},
       {"Abandon",
        [](int64_t token) -> EngineOperation {
          return {Operation::kAbandon, "x", token};
@@ -442,7 +447,7 @@ TEST_P(EngineSuite, AnItemWhoseLeaseExpiresIsParkedAtTheLimit) {
   EXPECT_EQ(StateOf("x"), "parked, failures 1");
   EXPECT_EQ(Do({Operation::kAdd, "x"}), kTrue);
   EXPECT_EQ(StateOf("x"), "parked, failures 1");
-  EXPECT_EQ(Do({Operation::kUnpark, "x"}), kTrue);
+  EXPECT_EQ(Do({Operation::kUnpark, "x"}), kNewItem);
   EXPECT_EQ(StateOf("x"), "queued 0");
 }
 

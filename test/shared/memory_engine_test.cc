@@ -333,6 +333,22 @@ TEST_F(MemoryEngineTest, TheAgeOfTheOldestItemIsAMetric) {
   EXPECT_EQ(age(), 0);
 }
 
+// A database may take a round trip for each priority.
+TEST_F(MemoryEngineTest, TheOldestItemIsLookedForInTheHighestPriorities) {
+  RecordingMetrics metrics;
+  auto options = Options("c");
+  options.metrics_provider = &metrics;
+  const auto queue = *Queue::Create(std::move(options));
+  for (int priority = 0; priority < 100; ++priority) {
+    AddOptions add;
+    add.priority = priority;
+    ASSERT_TRUE(a_->AddItems(add, {absl::StrCat(priority)}).ok());
+    clock_.Step(absl::Seconds(1));
+  }
+  clock_.Step(absl::Seconds(10));
+  EXPECT_EQ(metrics.values(MetricKind::kOldestQueued).back(), 25 + 10);
+}
+
 TEST_F(MemoryEngineTest, AllProcessesTellThatTheDataWasLost) {
   ASSERT_TRUE(Add(*a_, "x").ok());
   clock_.Step(absl::Seconds(1));
@@ -523,6 +539,47 @@ TEST_F(MemoryEngineTest, NobodyKnowsWhatAPartitionHasThatIsAway) {
   EXPECT_TRUE(absl::IsCancelled(queue->TryAcquire().status()));
 }
 
+// The time is the machine's: it is short.
+TEST_F(MemoryEngineTest, TheEndOfAPartitionedQueueAwaitsAWorkerThatAsks) {
+  StagedSource source(&engine_);
+  auto options = Options("c");
+  options.name = "jobs";
+  options.engine = &source;
+  options.partitions = 2;
+  auto queue = *Queue::Create(options);
+  std::future<absl::Status> got;
+  std::future<void> ended;
+  {
+    internal::MutexLock lock(&source.held);
+    got = Async(
+        [&] { return queue->AcquireWithTimeout(absl::Hours(1)).status(); });
+    source.AwaitHeld();  // by the first partition that the worker asks
+    ended = Async([&] { queue.reset(); });
+    EXPECT_EQ(ended.wait_for(std::chrono::milliseconds(50)),
+              std::future_status::timeout);
+  }
+  ended.get();
+  EXPECT_TRUE(absl::IsCancelled(got.get()));
+}
+
+TEST_F(MemoryEngineTest, TheEndOfAQueueEndsItsDrains) {
+  for (const int partitions : {1, 2}) {
+    auto options = Options("c");
+    options.name = absl::StrCat(partitions);
+    options.partitions = partitions;
+    auto queue = *Queue::Create(options);
+    EXPECT_TRUE(Add(*queue, "x").ok());
+    Deliver();
+    const size_t waiters = clock_.NumWaiters();
+    auto drained = Async([&] {
+      return queue->ShutDownWithDrainWithin(absl::InfiniteDuration());
+    });
+    clock_.AwaitWaiters(waiters + 1);
+    queue.reset();
+    EXPECT_FALSE(drained.get());
+  }
+}
+
 TEST_F(MemoryEngineTest, ATimeoutThatEndsInAnOutageIsTheOutage) {
   const size_t waiters = clock_.NumWaiters();
   auto got = Async(
@@ -597,7 +654,7 @@ TEST_F(MemoryEngineTest, BeforeTheFirstAnswerNoMetricSaysThatItIsEmpty) {
 
 TEST_F(MemoryEngineTest, SettingsThatCannotBeSeenAreNotRight) {
   StagedSource source(&engine_);
-  source.set_settings(internal::EngineSettings{{}, {"cannot see a"}});
+  source.set_settings(internal::EngineSettings{"cannot see a"});
   RecordingMetrics metrics;
   auto options = Options("c");
   options.engine = &source;

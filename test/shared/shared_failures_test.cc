@@ -20,6 +20,7 @@
 #include "ratelimit/item_exponential_failure_rate_limiter.h"
 #include "test/shared/new_shared_queue.h"
 #include "test/shared/test_engines.h"
+#include "test/workqueue/recording_metrics.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/failure_ledger.h"
 #include "workqueue/failures.h"
@@ -559,6 +560,51 @@ TEST_P(SharedFailuresTest, AgreesWithALedgerInMemory) {
     for (const auto& it : List(shared->Failing(9))) append(it, &in_engine);
     EXPECT_EQ(in_memory, in_engine);
   }
+}
+
+// As the in-memory queue counts: each item when it comes to be queued or dirty.
+TEST_P(SharedFailuresTest, EachAddIsCountedOnce) {
+  RecordingMetrics metrics;
+  auto options = NewOptions();
+  options.name = name_;
+  options.metrics_provider = &metrics;
+  const auto queue = NewSharedQueue(std::move(options));
+  const auto adds = [&metrics] { return metrics.count(MetricKind::kAdds); };
+  const auto retries = [&metrics] {
+    return metrics.count(MetricKind::kRetries);
+  };
+  queue->Add("x");
+  EXPECT_EQ(adds(), 1);
+  FailNext(*queue);
+  EXPECT_EQ(adds(), 1) << "it waits";
+  EXPECT_EQ(retries(), 1);
+  // Another client may find that it is due.
+  queue->Forget("x");
+  queue->CancelDelayed("x");
+  queue->Add("x");
+  EXPECT_EQ(adds(), 2);
+  FailNext(*queue, AtFailure(1));
+  EXPECT_EQ(adds(), 2) << "it is parked";
+  EXPECT_EQ(retries(), 1);
+  EXPECT_TRUE(*queue->Unpark("x"));
+  EXPECT_EQ(adds(), 3);
+  auto lease = queue->TryAcquire();
+  ASSERT_TRUE(lease.ok()) << lease.status();
+  EXPECT_TRUE(queue->Requeue(&*lease, AddOptions()).ok());
+  EXPECT_EQ(adds(), 4);
+  lease = queue->TryAcquire();
+  ASSERT_TRUE(lease.ok()) << lease.status();
+  EXPECT_TRUE(queue->Requeue(&*lease, AddOptions::After(absl::Hours(1))).ok());
+  EXPECT_EQ(adds(), 4) << "it waits";
+  EXPECT_TRUE(queue->CancelDelayed("x"));
+  queue->Add("x");
+  EXPECT_EQ(adds(), 5);
+  lease = queue->TryAcquire();
+  ASSERT_TRUE(lease.ok()) << lease.status();
+  queue->Add("x");
+  EXPECT_EQ(adds(), 6);
+  EXPECT_TRUE(queue->Requeue(&*lease, AddOptions()).ok());
+  EXPECT_EQ(adds(), 6) << "it was added already";
 }
 
 INSTANTIATE_ENGINE_TESTS(SharedFailuresTest);

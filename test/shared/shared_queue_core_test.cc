@@ -252,6 +252,8 @@ class SharedQueueCoreTest : public testing::Test {
     options.engine_uses_clock = true;
     options.lease = lease;
     options.call_timeout = kLong;
+    options.prefetch = 0;
+    options.retry_schedule.clear();
     auto engine = std::make_unique<FakeEngine>();
     engine_ = engine.get();
     core_ = std::make_unique<SharedQueueCore>(std::move(options),
@@ -259,11 +261,19 @@ class SharedQueueCoreTest : public testing::Test {
     EXPECT_TRUE(core_->Start().ok());
   }
 
+  absl::StatusOr<EngineSnapshot> Count(
+      absl::Duration timeout = absl::InfiniteDuration()) {
+    ByteSnapshotOptions options;
+    options.max = 0;
+    options.timeout = timeout;
+    return core_->TakeSnapshotWith(options);
+  }
+
   // Blocks until the engine knows that so many workers wait, and the replies
   // have come.
   void AwaitWaiting(size_t waiting) {
     EXPECT_TRUE(engine_->AwaitRequest(0, waiting));
-    EXPECT_TRUE(core_->Count(absl::InfiniteDuration()).ok());
+    EXPECT_TRUE(Count().ok());
   }
 
   FakeClock clock_;
@@ -299,13 +309,13 @@ TEST_F(SharedQueueCoreTest, ACallWithATimeoutDoesNotWaitForAnEarlierRequest) {
   while (engine_->requests() == before) {
   }
   auto counted =
-      Async([this] { return core_->Count(absl::Milliseconds(10)).status(); });
+      Async([this] { return Count(absl::Milliseconds(10)).status(); });
   ASSERT_EQ(counted.wait_for(std::chrono::seconds(10)),
             std::future_status::ready);
   EXPECT_TRUE(absl::IsUnavailable(counted.get()));
   engine_->SetReplies(true);
   EXPECT_TRUE(earlier.get());
-  EXPECT_TRUE(core_->Count(absl::InfiniteDuration()).ok());
+  EXPECT_TRUE(Count().ok());
 }
 
 // An item that has come for a worker which has not taken it yet is queued.
@@ -354,10 +364,10 @@ TEST_F(SharedQueueCoreTest, NoMoreIsInHandThanIsProcessed) {
   core_->AcquireAsync(&slow_executor_, first_.Callback());
   AwaitWaiting(1);
   engine_->PushNow("x", 1);
-  const auto counts = core_->Count(absl::InfiniteDuration());
+  const auto counts = Count();
   ASSERT_TRUE(counts.ok()) << counts.status();
-  EXPECT_EQ(counts->processing, 0u);
-  EXPECT_EQ(counts->in_hand, 0u);
+  EXPECT_EQ(counts->num_processing, 0u);
+  EXPECT_EQ(counts->num_queued, 0u);
   core_->Close();
   slow_executor_.RunAll();
 }
@@ -420,6 +430,40 @@ TEST_F(SharedQueueCoreTest, AWorkerWhoseTimeIsOverTakesAPushThatComes) {
   const auto items = got.get();
   ASSERT_TRUE(items.ok()) << items.status();
   EXPECT_EQ(items->front()->item, "x");
+}
+
+TEST_F(SharedQueueCoreTest, ItsEndAwaitsTheRequestOfAWorkerWhoseTimeIsOver) {
+  auto got = Async(
+      [this] { return core_->Acquire(1, absl::Seconds(1), {}).status(); });
+  AwaitWaiting(1);
+  clock_.AwaitWaiters(2);  // the worker and the loop
+  engine_->SetReplies(false);
+  const size_t before = engine_->requests();
+  clock_.Step(absl::Seconds(1));
+  EXPECT_TRUE(engine_->AwaitRequest(before, 0));
+  // Otherwise the end awaits that the engine takes the worker's push back.
+  engine_->listener()->OnDisconnected(absl::UnavailableError("away"));
+  auto ended = Async([this] { core_.reset(); });
+  ASSERT_EQ(ended.wait_for(std::chrono::milliseconds(50)),
+            std::future_status::timeout);
+  engine_->SetReplies(true);
+  ended.get();
+  EXPECT_TRUE(absl::IsCancelled(got.get()));
+}
+
+TEST_F(SharedQueueCoreTest, ItsEndEndsDrains) {
+  engine_->SetItems(1);
+  HeldItem* const held = core_->Acquire(1, absl::ZeroDuration(), {})->front();
+  core_->Remember(held->item, held);  // Nobody need end it.
+  auto drained = Async([this] {
+    return core_->ShutDownWithDrain(absl::InfiniteDuration()).value_or(true);
+  });
+  auto nothing_held = Async(
+      [this] { return core_->AwaitNothingHeld(absl::InfiniteDuration()); });
+  clock_.AwaitWaiters(3);  // both, and the loop
+  core_.reset();
+  EXPECT_FALSE(drained.get());
+  EXPECT_FALSE(nothing_held.get());
 }
 
 // The listener is busy, with a callback perhaps.
@@ -493,7 +537,7 @@ TEST_F(SharedQueueCoreTest, CallbacksDoNotAskAServerThatRefuses) {
   engine_->SetRefuses(true);
   core_->AcquireAsync(&executor_, first_.Callback());
   clock_.AwaitWaiters(1);
-  EXPECT_FALSE(core_->Count(absl::InfiniteDuration()).ok());
+  EXPECT_FALSE(Count().ok());
   const size_t before = engine_->requests();
   for (int i = 0; i < 100; ++i) {
     Result cancelled;
@@ -526,7 +570,7 @@ TEST_F(SharedQueueCoreTest, AShutDownDoesNotOvertakeAPush) {
   AwaitWaiting(2);
   engine_->Push();
   engine_->ShutDown();
-  EXPECT_TRUE(core_->Count(absl::InfiniteDuration()).ok());
+  EXPECT_TRUE(Count().ok());
   EXPECT_FALSE(first_.called());
   EXPECT_FALSE(second_.called());
   engine_->Deliver("x");
@@ -597,7 +641,7 @@ TEST_F(SharedQueueCoreLeaseTest, ManyItemsAreTakenAndRenewedInPieces) {
   engine_->TakeOperations();
   for (int i = 0; i < 10; ++i) {
     clock_.Step(absl::Seconds(10));
-    EXPECT_TRUE(core_->Count(absl::InfiniteDuration()).ok());
+    EXPECT_TRUE(Count().ok());
   }
   for (HeldItem* held : *items) EXPECT_FALSE(core_->IsLost(*held));
   EXPECT_LE(engine_->largest(), 500u);
@@ -644,7 +688,6 @@ TEST_F(SharedQueueCoreHolderTest, APushIsHeldBackUntilTheFirstHolderEnds) {
   // The worker waits on, for another item.
   EXPECT_TRUE(engine_->AwaitRequest(before, 1));
   AwaitWaiting(1);
-  EXPECT_EQ(core_->Count(absl::InfiniteDuration())->in_hand, 0u);
   engine_->PushNow("y", 3);
   ExpectIs(second_.Await(), "y", 3);
   core_->AcquireAsync(&executor_, third_.Callback());
@@ -715,7 +758,7 @@ TEST_F(SharedQueueCoreHolderTest, ItsLeaseIsRenewedAndCanBeLost) {
   engine_->PushNow("x", 2);
   for (int i = 0; i < 10; ++i) {
     clock_.Step(absl::Seconds(10));
-    EXPECT_TRUE(core_->Count(absl::InfiniteDuration()).ok());
+    EXPECT_TRUE(Count().ok());
   }
   engine_->ShutDown();
   AwaitWaiting(1);

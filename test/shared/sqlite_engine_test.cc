@@ -24,6 +24,7 @@
 #include <future>  // NOLINT(build/c++11)
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <system_error>  // NOLINT(build/c++11)
@@ -47,8 +48,10 @@
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/leader_election/election.h"
 #include "workqueue/leader_election/leader_elector.h"
+#include "workqueue/shared/internal/table_engine.h"
 #include "workqueue/shared/shared_queue.h"
 #include "workqueue/shared/shared_queue_options.h"
+#include "workqueue/shared/sqlite/internal/sqlite_file.h"
 #include "workqueue/shared/sqlite/internal/wake_file.h"
 #include "workqueue/testing/thread.h"
 
@@ -56,6 +59,7 @@ namespace workqueue::sqlite_engine_test {
 namespace {
 
 using Queue = SharedQueue<std::string>;
+using internal::SqliteFile;
 using internal::WakeFile;
 
 // Another connection to a database, as of a program that is none of ours.
@@ -354,6 +358,62 @@ TEST_F(SqliteEngineTest, AFullDiskRefusesOnlyAdds) {
     EXPECT_TRUE(lease->Done());
   }
   EXPECT_TRUE(Add(*queue, "x").ok());
+}
+
+// The file is full at first, so that the call is made again.
+TEST_F(SqliteEngineTest, ACallThatFailsByItselfHasItsErrorAndWritesNothing) {
+  const auto extension = reinterpret_cast<void (*)()>(&LimitPages);
+  ASSERT_EQ(sqlite3_auto_extension(extension), SQLITE_OK);
+  const auto file = *SqliteFile::Open(path_, absl::InfiniteFuture());
+  sqlite3_cancel_auto_extension(extension);
+  const absl::Status status = file->Write(
+      absl::InfiniteFuture(), [](internal::EngineTables& tables, bool full) {
+        tables.Open(1)->Put("x", std::string(full ? 1 : 1 << 20, 'x'));
+        return absl::FailedPreconditionError("no");
+      });
+  EXPECT_EQ(status, absl::FailedPreconditionError("no"));
+  std::optional<std::string> found;
+  EXPECT_TRUE(file->Read(absl::InfiniteFuture(),
+                         [&](internal::EngineTables& tables, bool /*full*/) {
+                           found = tables.Open(1)->Get("x");
+                           return absl::OkStatus();
+                         })
+                  .ok());
+  EXPECT_EQ(found, std::nullopt);
+}
+
+// While another process writes, calls meet in one transaction.
+TEST_F(SqliteEngineTest, ACallThatFailsByItselfFailsNoOther) {
+  const auto file = *SqliteFile::Open(path_, absl::InfiniteFuture());
+  Connection other(path_);
+  other.Do("BEGIN IMMEDIATE");
+  std::vector<std::future<absl::Status>> written;
+  for (int i = 0; i < 8; ++i) {
+    written.push_back(Async([&file, i] {
+      return file->Write(absl::InfiniteFuture(),
+                         [i](internal::EngineTables& tables, bool /*full*/) {
+                           tables.Open(1)->Put(absl::StrCat(i), "");
+                           return i % 2 == 0
+                                      ? absl::OkStatus()
+                                      : absl::FailedPreconditionError("no");
+                         });
+    }));
+  }
+  other.Do("COMMIT");
+  for (int i = 0; i < 8; ++i) EXPECT_EQ(written[i].get().ok(), i % 2 == 0);
+  std::string found;
+  EXPECT_TRUE(file->Read(absl::InfiniteFuture(),
+                         [&](internal::EngineTables& tables, bool /*full*/) {
+                           const auto store = tables.Open(1);
+                           found.clear();
+                           for (auto it = store->First(""); it;
+                                it = store->First("", it->key)) {
+                             found += it->key;
+                           }
+                           return absl::OkStatus();
+                         })
+                  .ok());
+  EXPECT_EQ(found, "0246");
 }
 
 TEST_F(SqliteEngineTest, AnAddressNamesAFile) {

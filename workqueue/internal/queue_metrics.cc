@@ -3,7 +3,6 @@
 
 #include "workqueue/internal/queue_metrics.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -27,22 +26,6 @@
 #include "workqueue/timer/waiting_loop.h"
 
 namespace workqueue::internal {
-namespace {
-
-// The result is not negative, even if the clock has gone back.
-double ToSeconds(absl::Duration value) {
-  return absl::ToDoubleSeconds(std::max(value, absl::ZeroDuration()));
-}
-
-void Observe(HistogramMetric* metric, absl::Duration value) {
-  if (metric != nullptr) metric->Observe(ToSeconds(value));
-}
-
-void Set(SettableGaugeMetric* metric, absl::Duration value) {
-  if (metric != nullptr) metric->Set(ToSeconds(value));
-}
-
-}  // namespace
 
 // AddTimes
 //
@@ -165,7 +148,7 @@ void QueueMetrics::OnNotAdded(const ItemTimes& times, int priority) {
 void QueueMetrics::OnGet(ItemTimes& times, int priority) {
   times.started = CompactTime(clock_->TimeNow());
   // If a metric throws, the item stays queued, so its depth must not change.
-  Observe(latency_.get(), times.started.Get() - times.added.Get());
+  Observe(latency_, times.started.Get() - times.added.Get());
   DecDepth(priority);
   EraseTime(times);
   if (in_progress_++ == 0) {
@@ -203,21 +186,21 @@ void QueueMetrics::OnGiveBack(const ItemTimes& times, int priority,
 
 void QueueMetrics::OnDone(const ItemTimes& times) {
   EndProgress(times);
-  Observe(work_duration_.get(), clock_->TimeNow() - times.started.Get());
+  Observe(work_duration_, clock_->TimeNow() - times.started.Get());
 }
 
 void QueueMetrics::UpdateOldestQueued() {
   if (queued_ == nullptr) return;
   const std::optional<absl::Time> oldest = queued_->Earliest();
-  Set(oldest_queued_seconds_.get(),
+  Set(oldest_queued_seconds_,
       oldest.has_value() ? clock_->TimeNow() - *oldest : absl::ZeroDuration());
 }
 
 void QueueMetrics::UpdateUnfinishedWork(const ItemTimes* oldest) {
   const absl::Time now = clock_->TimeNow();
-  Set(unfinished_work_seconds_.get(),
+  Set(unfinished_work_seconds_,
       static_cast<int64_t>(in_progress_) * (now - epoch_) - starts_);
-  Set(longest_running_processor_seconds_.get(),
+  Set(longest_running_processor_seconds_,
       oldest == nullptr ? absl::ZeroDuration() : now - oldest->started.Get());
 }
 

@@ -4,6 +4,7 @@
 #ifndef WORKQUEUE_INTERNAL_QUEUE_METRICS_H_
 #define WORKQUEUE_INTERNAL_QUEUE_METRICS_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -119,6 +120,20 @@ class QueueMetrics {
   // The start of the latest item that began while no other was in progress.
   absl::Time epoch_;
 };
+
+// Report a time, in seconds. It is not negative, even if the clock has gone
+// back. The metric may be null.
+inline void Observe(const std::unique_ptr<HistogramMetric>& metric,
+                    absl::Duration time) {
+  if (metric == nullptr) return;
+  metric->Observe(
+      absl::ToDoubleSeconds((std::max)(time, absl::ZeroDuration())));
+}
+inline void Set(const std::unique_ptr<SettableGaugeMetric>& metric,
+                absl::Duration time) {
+  if (metric == nullptr) return;
+  metric->Set(absl::ToDoubleSeconds((std::max)(time, absl::ZeroDuration())));
+}
 
 // Returns the provider of the metrics of the queue `name`, which is `provider`
 // or, if `provider` is null, the default provider. Returns null if the queue

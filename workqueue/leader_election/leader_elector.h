@@ -159,10 +159,10 @@ struct LeaderElectorOptions {
   // the Unix epoch, as a `FakeClock` does, and be the same in all electors.
   bool clock_is_the_servers = false;
 
-  // What has the election in the place of a server: a `SqliteEngine`, or for
-  // tests a `MemoryEngine`. Then no address may be given, and
-  // `clock_is_the_servers` means nothing. Is used by `Create()` only. Null
-  // means what the address names.
+  // What has the election in the place of a server: a `SqliteEngine`, a
+  // `PostgresEngine`, or for tests a `MemoryEngine`. Then no address may be
+  // given, and `clock_is_the_servers` means nothing. Is used by `Create()`
+  // only. Null means what the address names.
   internal::ElectionSource* engine = nullptr;
 };
 
@@ -218,9 +218,10 @@ struct LeaderElectorOptions {
 // the process takes part again when `on_started_leading` and
 // `on_stopped_leading` have returned. See `LeaderElectorOptions::run_again`.
 //
-// Each elector has three threads: one makes the requests, one runs the
-// callbacks of terms, and one listens for a lease that is released, so that
-// others need not wait for their next attempt. It has two connections.
+// Each elector has two threads: one makes the requests, and one runs the
+// callbacks of terms. With Valkey or Redis it has two connections, and a third
+// thread, which listens for a lease that is released, so that others need not
+// wait for their next attempt. An engine listens for all that use it.
 //
 // On a `FakeClock`, `Step()` returns when the requests that are due have been
 // answered. It does not wait for the callbacks of terms.

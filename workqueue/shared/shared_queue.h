@@ -147,8 +147,8 @@ struct SharedQueueCounts {
 // logarithm of the number of items.
 //
 // Thread-safe. The destructor closes the queue, and gives back what no worker
-// has taken. It blocks until calls that wait for items have returned, and all
-// callbacks have been called. Leases must have ended. An item that
+// has taken. It blocks until calls that wait for items or drains have returned,
+// and all callbacks have been called. Leases must have ended. An item that
 // a `Get()` returned and no `Done()` ended is handed out again when its lease
 // has expired.
 template <typename T>
@@ -288,12 +288,6 @@ class SharedQueue final : public PriorityInterface<T>,
   // Logs an error of `call`, of `item` if it is not null, and returns it.
   absl::Status Logged(absl::Status status, const T* item,
                       absl::string_view call) const;
-
-  absl::StatusOr<SharedQueueCounts> CountFor(absl::Duration timeout) const;
-
-  // Returns a snapshot without items. Unlike another one, it counts the items
-  // that are due as queued.
-  absl::StatusOr<Snapshot<T>> TakeNumbers(absl::Duration timeout) const;
 
   // Takes a snapshot of what fails and is parked.
   absl::StatusOr<internal::EngineSnapshot> TakeFailures(size_t max) const;
@@ -614,7 +608,13 @@ AcquireId SharedQueue<T>::AcquireNextAsync(Lease<T>* lease, Executor* executor,
 
 template <typename T>
 absl::StatusOr<SharedQueueCounts> SharedQueue<T>::Count() const {
-  return CountFor(absl::InfiniteDuration());
+  internal::ByteSnapshotOptions options;
+  options.max = 0;
+  const auto taken = queue_.TakeSnapshotWith(options);
+  if (!taken.ok()) return taken.status();
+  return SharedQueueCounts{taken->num_queued, taken->num_processing,
+                           taken->num_waiting, taken->num_failing,
+                           taken->num_parked};
 }
 
 template <typename T>
@@ -803,22 +803,8 @@ absl::StatusOr<FailedItem<T>> SharedQueue<T>::Find(const T& item) const {
 }
 
 template <typename T>
-absl::StatusOr<SharedQueueCounts> SharedQueue<T>::CountFor(
-    absl::Duration timeout) const {
-  const absl::StatusOr<internal::ByteQueueCounts> counts =
-      queue_.Count(timeout);
-  if (!counts.ok()) return counts.status();
-  return SharedQueueCounts{counts->queued + counts->in_hand,
-                           counts->processing - counts->in_hand,
-                           counts->waiting, counts->failing, counts->parked};
-}
-
-template <typename T>
 absl::StatusOr<Snapshot<T>> SharedQueue<T>::TakeSnapshotWith(
     const SnapshotOptions<T>& options) const {
-  if (options.only == nullptr && options.max == 0 && !options.here_only) {
-    return TakeNumbers(options.timeout);
-  }
   internal::ByteSnapshotOptions of_bytes;
   of_bytes.max = options.max;
   of_bytes.timeout = options.timeout;
@@ -833,22 +819,6 @@ absl::StatusOr<Snapshot<T>> SharedQueue<T>::TakeSnapshotWith(
       queue_.TakeSnapshotWith(of_bytes);
   if (!taken.ok()) return Logged(taken.status(), options.only, "a snapshot");
   return ToSnapshot(*taken);
-}
-
-template <typename T>
-absl::StatusOr<Snapshot<T>> SharedQueue<T>::TakeNumbers(
-    absl::Duration timeout) const {
-  const absl::StatusOr<SharedQueueCounts> counts = CountFor(timeout);
-  if (!counts.ok()) return Logged(counts.status(), nullptr, "a snapshot");
-  Snapshot<T> snapshot;
-  snapshot.taken_at = clock()->TimeNow();
-  snapshot.shutting_down = ShuttingDown();
-  snapshot.num_queued = counts->queued;
-  snapshot.num_processing = counts->processing;
-  snapshot.num_waiting = counts->waiting;
-  snapshot.num_failing = counts->failing;
-  snapshot.num_parked = counts->parked;
-  return snapshot;
 }
 
 template <typename T>

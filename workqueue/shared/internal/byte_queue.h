@@ -28,23 +28,14 @@ namespace workqueue::internal {
 // HeldItem
 //
 // An item that the engine has handed out to this process, until the process has
-// told the engine the end of the processing.
-struct HeldItem {
+// told the engine the end of the processing. What was handed out does not
+// change.
+struct HeldItem : HandedOut {
   HeldItem(HandedOut out, uint64_t the_id)
-      : id(the_id),
-        item(std::move(out.item)),
-        token(out.token),
-        priority(out.priority),
-        ticks_queued(out.ticks_queued),
-        failures(out.failures) {}
+      : HandedOut(std::move(out)), id(the_id) {}
 
   // Unique in this process. Tokens of different partitions may be equal.
   const uint64_t id;
-  const std::string item;
-  const int64_t token;
-  const int64_t priority;
-  const int64_t ticks_queued;
-  const int64_t failures;          // before this processing
   sync::Atomic<bool> lost{false};  // the engine has taken the item back
   // When the lease expires at the latest, unless it is renewed; guarded by the
   // lock of the queue.
@@ -56,18 +47,8 @@ struct HeldItem {
   HeldItem* held_back = nullptr;
 };
 
-// The numbers of items of all clients together, but `in_hand`: of those being
-// processed, the items that no worker of this process has taken yet.
-struct ByteQueueCounts {
-  size_t queued = 0;
-  size_t processing = 0;
-  size_t waiting = 0;
-  size_t failing = 0;
-  size_t parked = 0;
-  size_t in_hand = 0;
-};
-
-// Which items a snapshot has.
+// Which items a snapshot has. One of the numbers alone, which is neither of one
+// item nor of those that fail, is a request: it does what is due.
 struct ByteSnapshotOptions : SnapshotOptions<std::string> {
   // Only those that fail or are parked. Not for one item.
   bool failures_only = false;
@@ -141,7 +122,6 @@ class ByteQueue {
   // Whether `*held` may have been handed out to another worker.
   virtual bool IsLost(const HeldItem& held) = 0;
 
-  virtual absl::StatusOr<ByteQueueCounts> Count(absl::Duration timeout) = 0;
   // As that of `Interface`, of the bytes of items.
   virtual absl::StatusOr<EngineSnapshot> TakeSnapshotWith(
       const ByteSnapshotOptions& options) = 0;

@@ -134,7 +134,7 @@ struct HandedOut {
   int64_t token = 0;
   int64_t priority = 0;
   int64_t ticks_queued = 0;
-  int64_t failures = 0;
+  int64_t failures = 0;  // before this processing
 };
 
 // EngineReply
@@ -185,14 +185,19 @@ struct EngineSnapshotRequest {
   std::vector<std::string> from;
 };
 
+// The numbers of all items in a queue, of all clients together.
+struct EngineCounts {
+  size_t num_queued = 0, num_processing = 0, num_waiting = 0, num_failing = 0,
+         num_parked = 0;
+};
+
 // EngineSnapshot
 //
 // A snapshot, or a part of one. Queued items are in the order of their handing
-// out, and waiting items in the order of their times. The numbers are those of
-// all items in the queue.
+// out, and waiting items in the order of their times.
 //
 // An item that does not change between two parts is in one of them.
-struct EngineSnapshot {
+struct EngineSnapshot : EngineCounts {
   struct Item {
     std::string item;
     int64_t failures = 0;
@@ -229,8 +234,6 @@ struct EngineSnapshot {
 
   int64_t now = 0;
   bool shut_down = false;
-  size_t num_queued = 0, num_processing = 0, num_waiting = 0, num_failing = 0,
-         num_parked = 0;
   std::vector<Item> queued, processing, waiting, failing, parked;
   std::vector<Client> clients;   // each name once
   std::string settings_problem;  // see `EngineSettings`
@@ -254,13 +257,10 @@ struct EngineSnapshot {
 
 // EngineSettings
 //
-// The settings of an engine that do not keep the promises of a shared queue.
-struct EngineSettings {
-  // Each says what the setting is and what it breaks, as a line for people.
-  std::vector<std::string> wrong;
-  // Each says which setting cannot be seen, and why.
-  std::vector<std::string> unknown;
-};
+// The settings of an engine that do not keep the promises of a shared queue, or
+// cannot be seen. Each is a line for people: what the setting is and what it
+// breaks, or why it cannot be seen.
+using EngineSettings = std::vector<std::string>;
 
 // EngineListener
 //

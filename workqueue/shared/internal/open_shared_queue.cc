@@ -149,27 +149,17 @@ std::unique_ptr<SharedQueueCore> NewPartition(
     const SharedQueueOptionsBase& options, size_t i,
     std::unique_ptr<Engine> engine,
     const std::optional<EngineOperation>& set_groups) {
-  SharedQueueCore::Options core;
-  core.name = options.partitions == 1 ? options.name
-                                      : absl::StrCat(options.name, "/", i);
-  core.client_name = options.client_name;
-  core.loop = options.clock.LoopOrNew(options.name);
-  core.engine_uses_clock =
+  SharedQueueCore::Options core = {
+      options, options.clock.LoopOrNew(options.name),
       options.clock_is_the_servers ||
-      (options.engine != nullptr && options.engine->UsesClocksOfQueues());
-  core.lease = options.lease;
-  core.call_timeout = options.call_timeout;
-  core.retry_schedule = options.retry_schedule;
-  core.looks_only = options.looks_only;
-  core.log_sink = options.log_sink;
-  core.metrics_provider = options.metrics_provider;
-  core.set_groups = set_groups;
-  core.require_durable_server = options.require_durable_server;
+          (options.engine != nullptr && options.engine->UsesClocksOfQueues()),
+      set_groups};
+  if (options.partitions > 1) absl::StrAppend(&core.name, "/", i);
   // Bounds of groups count what is in hand. Each partition serves its workers
   // by pushes. A test with a clock of its own decides what happens when.
-  if (options.partitions == 1 && !set_groups &&
-      options.clock.clock() == Clock::GetRealClock()) {
-    core.prefetch = static_cast<size_t>(options.prefetch);
+  if (options.partitions > 1 || set_groups ||
+      options.clock.clock() != Clock::GetRealClock()) {
+    core.prefetch = 0;
   }
   return std::make_unique<SharedQueueCore>(std::move(core), std::move(engine));
 }

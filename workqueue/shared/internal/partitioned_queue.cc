@@ -154,6 +154,7 @@ PartitionedQueue::PartitionedQueue(Partitions partitions,
 PartitionedQueue::~PartitionedQueue() {
   Close();
   Trampoline::RunDeferred();
+  for (const auto& partition : partitions_) partition->EndDrains();
   {
     MutexLock lock(&mu_);
     mu_.Await(absl::Condition(this, &PartitionedQueue::NothingPending));
@@ -244,6 +245,7 @@ std::vector<SharedQueueCore*> PartitionedQueue::Turn(absl::Status* left_out) {
 
 absl::StatusOr<std::vector<HeldItem*>> PartitionedQueue::Acquire(
     size_t max, absl::Duration timeout, std::vector<EngineOperation> ends) {
+  const auto task = BeginTask();
   const bool blocks = timeout > absl::ZeroDuration();
   const absl::Time deadline =
       blocks ? clock()->TimeNow() + timeout : absl::InfinitePast();
@@ -533,29 +535,13 @@ void PartitionedQueue::SetLimits(const EngineOperation& limits) {
   for (const auto& partition : partitions_) partition->SetLimits(limits);
 }
 
-absl::StatusOr<ByteQueueCounts> PartitionedQueue::Count(
-    absl::Duration timeout) {
-  const auto parts =
-      Collect([timeout](SharedQueueCore& it) { return it.Count(timeout); });
-  if (!parts.ok()) return parts.status();
-  ByteQueueCounts sum;
-  for (const ByteQueueCounts& part : *parts) {
-    sum.queued += part.queued;
-    sum.processing += part.processing;
-    sum.waiting += part.waiting;
-    sum.failing += part.failing;
-    sum.parked += part.parked;
-    sum.in_hand += part.in_hand;
-  }
-  return sum;
-}
-
 absl::StatusOr<EngineSnapshot> PartitionedQueue::TakeSnapshotWith(
     const ByteSnapshotOptions& options) {
   ByteSnapshotOptions numbers;
   numbers.max = 0;
   numbers.timeout = options.timeout;
   numbers.here_only = options.here_only;
+  numbers.failures_only = true;  // So it makes no request.
   auto parts = Collect([&](SharedQueueCore& it) {
     const bool asked =
         options.only == nullptr || &it == &PartitionFor(*options.only);
@@ -576,6 +562,7 @@ absl::Status PartitionedQueue::ShutDown() {
 
 absl::StatusOr<bool> PartitionedQueue::ShutDownWithDrain(
     absl::Duration timeout) {
+  const auto task = BeginTask();
   const absl::Time deadline = clock()->TimeNow() + timeout;
   const auto shut_downs =
       Collect([](SharedQueueCore& it) { return it.BeginDrain(); });
@@ -599,6 +586,7 @@ void PartitionedQueue::Close() {
 }
 
 bool PartitionedQueue::AwaitNothingHeld(absl::Duration timeout) {
+  const auto task = BeginTask();
   const absl::Time deadline = clock()->TimeNow() + timeout;
   bool nothing = true;
   for (const auto& partition : partitions_) {

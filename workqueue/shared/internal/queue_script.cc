@@ -926,14 +926,14 @@ local transitions = {
     local added_again = e[STATE] == DIRTY
     stop_processing(item, e)
     add_again(item, e, delay, priority, added_again)
-    return 1
+    return (added_again or delay > 0 or state ~= 0) and 1 or 2
   end,
   -- Put a parked item back.
   U = function(item, e)
     if not is_parked(e) or state ~= 0 then return 0 end
     forget(item, e)
     add(item, e, e[PRIORITY])
-    return 1
+    return 2
   end,
   -- Renew the lease: token.
   X = function(item, e, token)

@@ -518,14 +518,14 @@ absl::StatusOr<EngineSettings> RedisEngine::CheckSettings(absl::Time deadline) {
                                                 deadline - Now());
           if (!reply.ok()) {
             if (MayPass(reply.status())) return reply.status();
-            settings.unknown.push_back(absl::StrCat(
-                "cannot see ", setting, " (", reply.status().message(), ")"));
+            settings.push_back(absl::StrCat("cannot see ", setting, " (",
+                                            reply.status().message(), ")"));
           } else if (!IsArray(**reply, 2)) {
-            settings.unknown.push_back(absl::StrCat("cannot see ", setting));
+            settings.push_back(absl::StrCat("cannot see ", setting));
           } else if (TextOf(*(*reply)->element[1]) != value) {
-            settings.wrong.push_back(absl::StrCat(setting, " is ",
-                                                  TextOf(*(*reply)->element[1]),
-                                                  ", not ", value, ": ", why));
+            settings.push_back(absl::StrCat(setting, " is ",
+                                            TextOf(*(*reply)->element[1]),
+                                            ", not ", value, ": ", why));
           }
           return absl::OkStatus();
         };
@@ -543,7 +543,7 @@ absl::StatusOr<EngineSettings> RedisEngine::CheckSettings(absl::Time deadline) {
             session.connection->Call({"INFO", "replication"}, deadline - Now());
         if (!info.ok()) {
           if (MayPass(info.status())) return info.status();
-          settings.unknown.push_back(
+          settings.push_back(
               absl::StrCat("cannot see whether the server is a replica (",
                            info.status().message(), ")"));
         } else if (FieldOf(TextOf(**info), "role") == "slave") {

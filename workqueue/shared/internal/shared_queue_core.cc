@@ -69,30 +69,31 @@ void ReportResults(const EngineRequest& request, const EngineReply& reply,
   int64_t adds = reply.came_due;
   if (std::find(reply.results.begin(), reply.results.end(), kMemoryFull) !=
       reply.results.end()) {
-    metrics->OnError();
+    Increment(metrics->errors);
   }
   for (size_t i = 0; i < request.operations.size(); ++i) {
     switch (request.operations[i].code) {
       case EngineOperation::kAddAfter:
       case EngineOperation::kAddRateLimited:
       case EngineOperation::kRequeue:
-        if (reply.results[i] > kFalse) metrics->OnRetry();
+        if (reply.results[i] > kFalse) Increment(metrics->retries);
         break;
       case EngineOperation::kFail:
         if (reply.results[i] > kFalse && reply.results[i] % 2 == 0) {
-          metrics->OnRetry();
+          Increment(metrics->retries);
         }
-        break;
+        continue;  // Twice the failures may look like a new item.
       case EngineOperation::kAdd:
       case EngineOperation::kReschedule:
+      case EngineOperation::kUnpark:
         break;
       default:
         continue;
     }
     if (reply.results[i] == kNewItem) ++adds;
   }
-  metrics->OnAdds(adds);
-  metrics->OnExpired(reply.expired);
+  Increment(metrics->adds, adds);
+  Increment(metrics->expired, reply.expired);
   metrics->SetNumbers(static_cast<size_t>(reply.ready + reply.dirty),
                       static_cast<size_t>(reply.waiting),
                       static_cast<size_t>(reply.failing),
@@ -188,7 +189,7 @@ absl::StatusOr<std::string> SharedQueueCore::CheckSettings(
   absl::StatusOr<EngineSettings> settings = engine_->CheckSettings(deadline);
   MutexLock lock(&mu_);
   if (!settings.ok()) {
-    Report([](SharedQueueMetrics* metrics) { metrics->OnError(); });
+    Report([](SharedQueueMetrics* metrics) { Increment(metrics->errors); });
     // A setting that was right may be wrong by now.
     num_wrong_settings_ = (std::max)(num_wrong_settings_, size_t{1});
     settings_problem_ =
@@ -199,10 +200,8 @@ absl::StatusOr<std::string> SharedQueueCore::CheckSettings(
     return settings.status();
   }
   settings_seen_at_ = MachineClock()->TimeNow();
-  std::vector<std::string>& all = settings->wrong;
-  all.insert(all.end(), settings->unknown.begin(), settings->unknown.end());
-  num_wrong_settings_ = all.size();
-  settings_problem_ = absl::StrJoin(all, "; ");
+  num_wrong_settings_ = settings->size();
+  settings_problem_ = absl::StrJoin(*settings, "; ");
   return settings_problem_;
 }
 
@@ -212,7 +211,7 @@ absl::Status SharedQueueCore::Start(absl::Time deadline) {
   absl::Status status = engine_->Listen(this, deadline);
   if (!status.ok()) {
     MutexLock lock(&mu_);
-    Report([](SharedQueueMetrics* metrics) { metrics->OnError(); });
+    Report([](SharedQueueMetrics* metrics) { Increment(metrics->errors); });
     return status;
   }
   {
@@ -246,6 +245,7 @@ SharedQueueCore::~SharedQueueCore() {
   Close();
   if (added_to_loop_) loop_->Remove(this);
   Trampoline::RunDeferred();
+  EndDrains();
   {
     MutexLock lock(&mu_);
     mu_.Await(absl::Condition(this, &SharedQueueCore::NobodyWaits));
@@ -308,9 +308,10 @@ void SharedQueueCore::ReportWorkInProgress() {
   const absl::Duration unreachable = UnreachableFor();
   const size_t wrong_settings = num_wrong_settings_;
   Report([&](SharedQueueMetrics* metrics) {
-    metrics->SetWorkInProgress(total, longest);
-    metrics->SetUnreachable(unreachable);
-    metrics->SetWrongSettings(wrong_settings);
+    Set(metrics->unfinished_work_seconds, total);
+    Set(metrics->longest_running_processor_seconds, longest);
+    Set(metrics->unreachable_seconds, unreachable);
+    Set(metrics->wrong_settings, wrong_settings);
   });
 }
 
@@ -596,8 +597,8 @@ void SharedQueueCore::SendTogether() {
   }
   error_ = reply.status();
   Report([&](SharedQueueMetrics* metrics) {
-    metrics->OnRoundTrip(clock()->TimeNow() - sent_at);
-    if (!reply.ok()) metrics->OnError();
+    Observe(metrics->round_trip, clock()->TimeNow() - sent_at);
+    if (!reply.ok()) Increment(metrics->errors);
   });
   size_t result = num_ended;
   for (Call* call : calls) {
@@ -645,11 +646,11 @@ void SharedQueueCore::TakeIn(const EngineRequest& request, EngineReply reply,
   not_before_ = sent_at;
   for (HandedOut& item : reply.items) TakeIn(std::move(item), sent_at);
   shut_down_ = reply.shut_down;
-  counts_.queued = static_cast<size_t>(reply.ready);
-  counts_.processing = static_cast<size_t>(reply.processing);
-  counts_.waiting = static_cast<size_t>(reply.waiting);
-  counts_.failing = static_cast<size_t>(reply.failing);
-  counts_.parked = static_cast<size_t>(reply.parked);
+  counts_.num_queued = static_cast<size_t>(reply.ready);
+  counts_.num_processing = static_cast<size_t>(reply.processing);
+  counts_.num_waiting = static_cast<size_t>(reply.waiting);
+  counts_.num_failing = static_cast<size_t>(reply.failing);
+  counts_.num_parked = static_cast<size_t>(reply.parked);
   TakeInState(reply);
   if (reply.expired > 0) {
     errors_.Write([&reply] {
@@ -696,7 +697,8 @@ void SharedQueueCore::TakeInState(const EngineReply& reply) {
     data_lost_at_ = clock()->TimeNow();
     errors_.Write([] { return std::string("has been emptied"); },
                   absl::DataLossError("the engine has lost all items"));
-    Report([](SharedQueueMetrics* metrics) { metrics->OnDataLoss(); });
+    Report(
+        [](SharedQueueMetrics* metrics) { Increment(metrics->data_losses); });
   }
   born_ = reply.born;
 }
@@ -823,7 +825,7 @@ std::vector<HeldItem*> SharedQueueCore::TakeInHand(size_t max) {
   taken_ += n;
   Report([&](SharedQueueMetrics* metrics) {
     for (HeldItem* held : items) {
-      metrics->OnTake(ticks_.ToDuration(held->ticks_queued));
+      Observe(metrics->latency, ticks_.ToDuration(held->ticks_queued));
     }
   });
   return items;
@@ -876,15 +878,17 @@ absl::StatusOr<std::vector<int64_t>> SharedQueueCore::Apply(
 absl::StatusOr<std::vector<HeldItem*>> SharedQueueCore::Acquire(
     size_t max, absl::Duration timeout, std::vector<EngineOperation> ends,
     absl::Time call_deadline) {
+  const auto task = BeginTask();
   absl::StatusOr<std::vector<HeldItem*>> items = AcquirePiece(
       std::min(max, kMaxOperations), timeout, std::move(ends), call_deadline);
   if (!items.ok() || items->size() == max) return items;
   {
     // What is added from now on is not for this call: it might never end.
     MutexLock lock(&mu_);
-    max = items->size() + std::min(max - items->size(), counts_.queued);
+    max = items->size() + std::min(max - items->size(), counts_.num_queued);
   }
   while (items->size() < max) {
+    Submit();
     const auto more =
         AcquirePiece(std::min(max - items->size(), kMaxOperations),
                      absl::ZeroDuration(), {}, absl::InfiniteFuture());
@@ -897,7 +901,6 @@ absl::StatusOr<std::vector<HeldItem*>> SharedQueueCore::Acquire(
 absl::StatusOr<std::vector<HeldItem*>> SharedQueueCore::AcquirePiece(
     size_t max, absl::Duration timeout, std::vector<EngineOperation> ends,
     absl::Time call_deadline) {
-  const absl::Cleanup submit = [this] { Submit(); };
   const bool blocks = timeout > absl::ZeroDuration();
   const absl::Time deadline =
       blocks ? clock()->TimeNow() + timeout : absl::InfinitePast();
@@ -1040,10 +1043,11 @@ bool SharedQueueCore::CancelAcquire(AcquireId id) {
   return true;
 }
 
-void SharedQueueCore::Submit() {
+void SharedQueueCore::Submit(size_t ended_tasks) {
   std::vector<Submission> submissions;
   {
     MutexLock lock(&mu_);
+    tasks_ -= ended_tasks;
     const auto first = std::stable_partition(
         submissions_.begin(), submissions_.end(),
         [self = std::this_thread::get_id()](const Submission& it) {
@@ -1099,7 +1103,7 @@ EngineOperation SharedQueueCore::End(HeldItem* held,
   {
     MutexLock lock(&mu_);
     Report([&](SharedQueueMetrics* metrics) {
-      metrics->OnEnd(clock()->TimeNow() - held->taken);
+      Observe(metrics->work_duration, clock()->TimeNow() - held->taken);
     });
     LetGo(held);
     Erase(held);
@@ -1145,21 +1149,6 @@ void SharedQueueCore::SetLimits(const EngineOperation& limits) {
   set_limits_ = limits;
   repair_at_ = absl::InfinitePast();
   Notice(absl::InfinitePast());
-}
-
-absl::StatusOr<ByteQueueCounts> SharedQueueCore::Count(absl::Duration timeout) {
-  Call call;
-  call.deadline = MachineClock()->TimeNow() + timeout;
-  ByteQueueCounts counts;
-  {
-    MutexLock lock(&mu_);
-    Send(&call);
-    counts = counts_;
-    counts.in_hand = CountInHand(counts.processing);
-  }
-  Submit();
-  if (!call.status.ok()) return call.status;
-  return counts;
 }
 
 void SharedQueueCore::AddHere(const SnapshotOptions<std::string>& options,
@@ -1209,8 +1198,10 @@ absl::StatusOr<EngineSnapshot> SharedQueueCore::TakeSnapshotWith(
   request.now = EngineTime();
   absl::StatusOr<EngineSnapshot> snapshot = EngineSnapshot();
   auto& processing = snapshot->processing;
-  bool is_first = true;
-  do {
+  const bool only_counts =
+      options.max == 0 && options.only == nullptr && !options.failures_only;
+  for (bool is_first = !only_counts; is_first || !request.from.empty();
+       is_first = false) {
     absl::StatusOr<EngineSnapshot> part = engine_->TakeSnapshot(
         request, std::min(until, MachineClock()->TimeNow() + CallTimeout()));
     if (!part.ok()) return part;
@@ -1227,8 +1218,7 @@ absl::StatusOr<EngineSnapshot> SharedQueueCore::TakeSnapshotWith(
         AddBound(std::move(bound), /*extends=*/false, &*snapshot);
       }
     }
-    is_first = false;
-  } while (!request.from.empty());
+  }
   // A lease that was renewed between two parts is in both.
   std::sort(processing.begin(), processing.end(), HasOlderLease);
   processing.erase(std::unique(processing.begin(), processing.end(),
@@ -1239,8 +1229,15 @@ absl::StatusOr<EngineSnapshot> SharedQueueCore::TakeSnapshotWith(
   // An item that no worker has taken is queued still, before all others.
   std::vector<EngineSnapshot::Item> in_hand;
   size_t num_in_hand;
+  Call call;
+  call.deadline = until;
   {
     MutexLock lock(&mu_);
+    if (only_counts) {
+      Send(&call);
+      static_cast<EngineCounts&>(*snapshot) = counts_;
+      snapshot->now = engine_now_;
+    }
     const size_t most_in_hand = CountInHand(snapshot->num_processing);
     for (const HeldItem* held : in_hand_) {
       const auto found = std::lower_bound(
@@ -1254,11 +1251,12 @@ absl::StatusOr<EngineSnapshot> SharedQueueCore::TakeSnapshotWith(
     // Only a snapshot of all items tells which of these are there.
     num_in_hand =
         request.item || request.max == 0 ? most_in_hand : in_hand.size();
-    AddHere(options, &*snapshot);
+    if (!only_counts) AddHere(options, &*snapshot);
     snapshot->settings_problem = settings_problem_;
     snapshot->data_lost_at = data_lost_at_;
   }
   Submit();
+  if (!call.status.ok()) return call.status;
   processing.erase(
       std::remove_if(processing.begin(), processing.end(),
                      [](const auto& it) { return it.time == kForever; }),
@@ -1300,6 +1298,7 @@ void SharedQueueCore::TakeInShutDown(int64_t count) {
 
 absl::StatusOr<bool> SharedQueueCore::ShutDownWithDrain(
     absl::Duration timeout) {
+  const auto task = BeginTask();
   const absl::Time deadline = clock()->TimeNow() + timeout;
   const absl::StatusOr<int64_t> before = BeginDrain();
   if (!before.ok()) return before.status();
@@ -1332,7 +1331,7 @@ bool SharedQueueCore::AwaitDrained(absl::Span<SharedQueueCore* const> parts,
       SharedQueueCore* const part = parts[p];
       MutexLock lock(&part->mu_);
       drained &= part->drained_;
-      ended |= part->shut_downs_ > shut_downs_before[p];
+      ended |= part->drains_end_ || part->shut_downs_ > shut_downs_before[p];
     }
     if (drained || ended || clock->TimeNow() >= deadline) break;
     parker->ParkUntil(deadline);
@@ -1363,12 +1362,19 @@ void SharedQueueCore::Close() {
   Submit();
 }
 
+void SharedQueueCore::EndDrains() {
+  MutexLock lock(&mu_);
+  drains_end_ = true;
+  WakeSleepers();
+}
+
 bool SharedQueueCore::AwaitNothingHeld(absl::Duration timeout) {
+  const auto task = BeginTask();
   const absl::Time deadline = clock()->TimeNow() + timeout;
   const auto parker = clock()->NewParker(Parker::Role::kCaller);
   MutexLock lock(&mu_);
   const auto self = sleepers_.insert(sleepers_.end(), parker.get());
-  while (!held_.empty() && clock()->TimeNow() < deadline) {
+  while (!held_.empty() && !drains_end_ && clock()->TimeNow() < deadline) {
     const MutexUnlock unlock(&mu_);
     parker->ParkUntil(deadline);
   }
@@ -1542,7 +1548,7 @@ absl::Time SharedQueueCore::Run(absl::Time now) {
       if (repairs && metrics_ != nullptr && results.ok()) {
         const absl::Duration oldest = ticks_.ToDuration((*results)[oldest_at]);
         Report([oldest](SharedQueueMetrics* metrics) {
-          metrics->SetOldestQueued(oldest);
+          Set(metrics->oldest_queued_seconds, oldest);
         });
       }
       if (repairs && options_.set_groups && results.ok() &&

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/cleanup/cleanup.h"
 #include "absl/container/btree_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -24,6 +25,7 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "workqueue/base/error_log.h"
+#include "workqueue/base/mutex_lock.h"
 #include "workqueue/base/slot_map.h"
 #include "workqueue/base/wake_time.h"
 #include "workqueue/clock/clock.h"
@@ -31,11 +33,11 @@
 #include "workqueue/executor.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/internal/ticker.h"
-#include "workqueue/metrics.h"
 #include "workqueue/redis/ticks.h"
 #include "workqueue/shared/internal/byte_queue.h"
 #include "workqueue/shared/internal/engine.h"
 #include "workqueue/shared/internal/shared_queue_metrics.h"
+#include "workqueue/shared/shared_queue_options.h"
 #include "workqueue/simulation/sync.h"
 #include "workqueue/timer/waiting_loop.h"
 
@@ -71,24 +73,13 @@ class SharedQueueCore final : public ByteQueue,
                               private EngineListener,
                               private WaitingLoop::Client {
  public:
-  struct Options {
-    std::string name;
-    std::string client_name;
+  // The name is that of the partition, if there are several.
+  struct Options : SharedQueueOptionsBase {
     std::shared_ptr<WaitingLoop> loop;
     // Whether the engine uses this process' clock instead of its own.
     bool engine_uses_clock = false;
-    absl::Duration lease;
-    absl::Duration call_timeout;
-    std::vector<absl::Duration> retry_schedule;
-    bool looks_only = false;
-    LogSink* log_sink = nullptr;
-    MetricsProvider* metrics_provider = nullptr;
     // Gives the queue groups.
     std::optional<EngineOperation> set_groups;
-    // The queue is not healthy with settings that may lose items.
-    bool require_durable_server = false;
-    // The most items that are taken ahead.
-    size_t prefetch = 0;
   };
 
   // How long an item may be in hand while no worker takes one, and an end may
@@ -139,7 +130,6 @@ class SharedQueueCore final : public ByteQueue,
   bool Holds(const std::string& item) override;
   bool IsLost(const HeldItem& held) override;
   void SetLimits(const EngineOperation& limits) override;
-  absl::StatusOr<ByteQueueCounts> Count(absl::Duration timeout) override;
   // In parts. An item that no worker has taken is queued in it.
   absl::StatusOr<EngineSnapshot> TakeSnapshotWith(
       const ByteSnapshotOptions& options) override;
@@ -166,6 +156,10 @@ class SharedQueueCore final : public ByteQueue,
   static bool AwaitDrained(absl::Span<SharedQueueCore* const> parts,
                            absl::Span<const int64_t> shut_downs_before,
                            absl::Time deadline);
+
+  // Ends those that wait for a drain, or for the end of all leases, from now
+  // on.
+  void EndDrains();
 
   absl::Duration call_timeout() const { return options_.call_timeout; }
 
@@ -340,8 +334,15 @@ class SharedQueueCore final : public ByteQueue,
   void WakeLoop(absl::Time at) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Submits the callbacks that this thread has woken. Called without the lock,
-  // before the thread returns or parks.
-  void Submit();
+  // before the thread returns or parks. Then so many tasks have ended, and this
+  // object may be gone.
+  void Submit(size_t ended_tasks = 0);
+  // The destructor awaits the caller until the result is destroyed.
+  auto BeginTask() {
+    MutexLock lock(&mu_);
+    ++tasks_;
+    return absl::MakeCleanup([this] { Submit(/*ended_tasks=*/1); });
+  }
   void RunCallback(AcquireId id);
 
   // Calls `f` with the metrics, if there are any. Logs what it throws.
@@ -406,7 +407,7 @@ class SharedQueueCore final : public ByteQueue,
   uint64_t pushes_ ABSL_GUARDED_BY(mu_) = 0;
   int64_t engine_now_ ABSL_GUARDED_BY(mu_) = 0;  // its time, which was
   absl::Time not_before_ ABSL_GUARDED_BY(mu_);   // not before this one
-  ByteQueueCounts counts_ ABSL_GUARDED_BY(mu_);
+  EngineCounts counts_ ABSL_GUARDED_BY(mu_);
   bool drained_ ABSL_GUARDED_BY(mu_) = false;
   int64_t shut_downs_ ABSL_GUARDED_BY(mu_) = 0;
   uint64_t ended_as_of_ ABSL_GUARDED_BY(mu_) = 0;  // a request; see Ended()
@@ -448,9 +449,11 @@ class SharedQueueCore final : public ByteQueue,
   SlotMap<CallbackEntry, AcquireTag> callbacks_ ABSL_GUARDED_BY(mu_);
   size_t taking_ ABSL_GUARDED_BY(mu_) = 0;  // items that calls are to take
   std::vector<Submission> submissions_ ABSL_GUARDED_BY(mu_);
-  size_t tasks_ ABSL_GUARDED_BY(mu_) = 0;  // submitted or to be submitted
+  // Callbacks that are submitted or to be submitted, and calls that block.
+  size_t tasks_ ABSL_GUARDED_BY(mu_) = 0;
   // Of threads that wait for the end of a drain, or for the end of all leases.
   std::list<Parker*> sleepers_ ABSL_GUARDED_BY(mu_);
+  bool drains_end_ ABSL_GUARDED_BY(mu_) = false;
 
   // When the loop is to renew the leases, to look for what is due, and to let
   // the engine look for items that its sets lack.

@@ -10,73 +10,64 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "absl/time/time.h"
 #include "workqueue/metrics.h"
 
 namespace workqueue::internal {
 
 // SharedQueueMetrics
 //
-// Updates the metrics of one process' part in a shared queue. The depth, the
-// age of the oldest item, and the numbers of items that wait, fail and are
-// parked are those of the queue, as the engine said them last; all else is this
-// process'.
+// The metrics of one process' part in a shared queue; any may be null. The
+// depth, the age of the oldest item, and the numbers of items that wait, fail
+// and are parked are those of the queue, as the engine said them last; all else
+// is this process'.
 //
 // The gauges are made when `SetNumbers()` is called first: until the engine has
 // answered, nobody knows how much is in the queue. So a process that cannot
 // begin shows no gauges, and only counts its errors.
 //
-// The core calls it with its lock held. May throw what a metric throws.
-class SharedQueueMetrics {
- public:
+// The core uses it with its lock held. May throw what a metric throws.
+struct SharedQueueMetrics {
   // Returns null if the queue has no metrics, as `QueueMetrics::Create()` does.
   static std::unique_ptr<SharedQueueMetrics> Create(absl::string_view name,
                                                     MetricsProvider* provider);
 
-  void OnAdds(int64_t n);
-  void OnRetry();
-  void OnTake(absl::Duration queued);
-  void OnEnd(absl::Duration work);
-  void OnRoundTrip(absl::Duration time);
-  void OnError();
-  void OnExpired(int64_t n);
-  void OnDataLoss();
-  void SetNumbers(size_t depth, size_t waiting, size_t failing, size_t parked);
-
-  // `total` and `longest` of the items that workers have.
-  void SetWorkInProgress(absl::Duration total, absl::Duration longest);
-  void SetUnreachable(absl::Duration time);
-  void SetOldestQueued(absl::Duration time);
-  void SetWrongSettings(size_t n);
-
- private:
   SharedQueueMetrics(absl::string_view name, MetricsProvider* provider);
-  void MakeGauges();
 
-  const std::string name_;
-  MetricsProvider* const provider_;
-  const std::unique_ptr<CounterMetric> adds_;
-  const std::unique_ptr<CounterMetric> retries_;
-  const std::unique_ptr<HistogramMetric> latency_;
-  const std::unique_ptr<HistogramMetric> work_duration_;
-  const std::unique_ptr<HistogramMetric> round_trip_;
-  const std::unique_ptr<CounterMetric> errors_;
-  const std::unique_ptr<CounterMetric> expired_;
-  const std::unique_ptr<CounterMetric> data_losses_;
+  void SetNumbers(size_t queued, size_t waiting, size_t failing, size_t parked);
 
-  bool has_gauges_ = false;
-  std::unique_ptr<SettableGaugeMetric> engine_depth_;
-  std::unique_ptr<GaugeMetric> depth_;  // if that one is null
-  std::unique_ptr<SettableGaugeMetric> unfinished_work_seconds_;
-  std::unique_ptr<SettableGaugeMetric> longest_running_processor_seconds_;
-  std::unique_ptr<SettableGaugeMetric> oldest_queued_seconds_;
-  std::unique_ptr<SettableGaugeMetric> waiting_items_;
-  std::unique_ptr<SettableGaugeMetric> failing_items_;
-  std::unique_ptr<SettableGaugeMetric> parked_items_;
-  std::unique_ptr<SettableGaugeMetric> unreachable_seconds_;
-  std::unique_ptr<SettableGaugeMetric> wrong_settings_;
-  size_t depth_set_ = 0;
+  const std::string name;
+  MetricsProvider* const provider;
+  const std::unique_ptr<CounterMetric> adds;
+  const std::unique_ptr<CounterMetric> retries;
+  const std::unique_ptr<HistogramMetric> latency;
+  const std::unique_ptr<HistogramMetric> work_duration;
+  const std::unique_ptr<HistogramMetric> round_trip;
+  const std::unique_ptr<CounterMetric> errors;
+  const std::unique_ptr<CounterMetric> expired;
+  const std::unique_ptr<CounterMetric> data_losses;
+
+  bool has_gauges = false;
+  std::unique_ptr<SettableGaugeMetric> engine_depth;
+  std::unique_ptr<GaugeMetric> depth;  // if that one is null
+  size_t depth_set = 0;
+  std::unique_ptr<SettableGaugeMetric> unfinished_work_seconds;
+  std::unique_ptr<SettableGaugeMetric> longest_running_processor_seconds;
+  std::unique_ptr<SettableGaugeMetric> oldest_queued_seconds;
+  std::unique_ptr<SettableGaugeMetric> waiting_items;
+  std::unique_ptr<SettableGaugeMetric> failing_items;
+  std::unique_ptr<SettableGaugeMetric> parked_items;
+  std::unique_ptr<SettableGaugeMetric> unreachable_seconds;
+  std::unique_ptr<SettableGaugeMetric> wrong_settings;
 };
+
+inline void Increment(const std::unique_ptr<CounterMetric>& metric,
+                      int64_t n = 1) {
+  for (; metric != nullptr && n > 0; --n) metric->Inc();
+}
+
+inline void Set(const std::unique_ptr<SettableGaugeMetric>& metric, size_t n) {
+  if (metric != nullptr) metric->Set(static_cast<double>(n));
+}
 
 }  // namespace workqueue::internal
 

@@ -27,6 +27,10 @@ namespace {
 // A client that has been silent for so many times its presence is forgotten.
 constexpr int64_t kPresences = 10;
 
+// Of so many priorities the oldest item is looked for. Each can take a round
+// trip, while nobody else has the queue.
+constexpr int kMostPriorities = 25;
+
 int64_t ToNumber(absl::string_view text) {
   int64_t number = 0;
   return absl::SimpleAtoi(text, &number) ? number : kForever;
@@ -496,7 +500,7 @@ int64_t StoredQueue::ShutDown(bool at_once) {
 int64_t StoredQueue::Oldest() {
   int64_t since = meta_.now;
   auto first = FirstOf(kReady);  // of each priority
-  while (first) {
+  for (int left = kMostPriorities; first && left > 0; --left) {
     since = std::min(since, Load(first->item).since);
     const std::string next =
         Packer(std::string(1, kReady)).Ordered(first->number + 1).bytes();
@@ -626,13 +630,12 @@ int64_t StoredQueue::Do(const EngineOperation& operation) {
       const bool added_again = e.state == State::kDirty;
       StopProcessing(e);
       AddAgain(e, y, z, /*retry=*/false, added_again);
-      return kTrue;
+      return added_again || y > 0 || meta_.shut_down != 0 ? kTrue : kNewItem;
     }
     case Operation::kUnpark:
       if (!e.IsParked()) return kFalse;
       Forget(e);
-      Add(e, e.priority, /*retry=*/false);
-      return kTrue;
+      return AddNow(e, e.priority, /*retry=*/false);
     case Operation::kRenew:
       if (!is_leased) return kFalse;
       e.expiry = After(request_->lease);

@@ -231,6 +231,7 @@ void TableEngine::State::Remove(Client* client) {
     return delivering_ != client;
   };
   mu_.Await(absl::Condition(&is_free));
+  clients_.erase(client->number());  // It may have got another one meanwhile.
 }
 
 absl::Status TableEngine::State::Add(ElectionClient* election) {

@@ -791,17 +791,17 @@ absl::Status PostgresDatabase::Tables::CheckSettings(EngineSettings* settings) {
                 " current_setting('full_page_writes')"}});
   if (!error_.ok()) return error_;
   if (connection_.has_pooler()) {
-    settings->wrong.push_back(
+    settings->push_back(
         "a pooler is between this process and the server: items are handed "
         "over only each second; connect to the server itself");
   }
   if (all[0].Bytes(0, 0) == "off") {
-    settings->wrong.push_back(
+    settings->push_back(
         "fsync is off: what was acknowledged may be lost when the machine "
         "stops");
   }
   if (all[0].Bytes(0, 1) == "off") {
-    settings->wrong.push_back(
+    settings->push_back(
         "full_page_writes is off: the data may be damaged when the machine "
         "stops");
   }

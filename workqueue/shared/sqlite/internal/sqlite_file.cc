@@ -373,13 +373,15 @@ void SqliteFile::RunTogether(const std::vector<Job*>& jobs) {
                                   [](const Job* it) { return it->writes; });
   absl::Status status = TryTogether(jobs, writes, /*full=*/false);
   if (status.ok()) return;
-  // Each for itself: one that only adds must not fail the others.
+  // Each for itself: one that only adds, or fails by itself, must not fail the
+  // others.
+  const bool is_full = absl::IsResourceExhausted(status);
   for (Job* it : jobs) {
-    if (absl::IsResourceExhausted(status)) {
-      it->status = TryTogether({it}, it->writes, /*full=*/it->writes);
-    } else if (absl::IsUnavailable(status) && jobs.size() > 1 &&
-               !it->IsOver()) {
-      it->status = TryTogether({it}, it->writes, /*full=*/false);
+    if (is_full || absl::IsAborted(status) ||
+        (absl::IsUnavailable(status) && jobs.size() > 1 && !it->IsOver())) {
+      absl::Status alone =
+          TryTogether({it}, it->writes, /*full=*/is_full && it->writes);
+      if (!alone.ok()) it->status = std::move(alone);
     } else {
       it->status = status;
     }
@@ -543,11 +545,17 @@ absl::Status SqliteFile::TryOnce(const std::vector<Job*>& jobs, bool writes,
   Row(this, writes ? kBegin : kBeginReading).Step();
   absl::Status status = CheckFile();
   Tables tables(this);
+  bool fails = false;
   for (Job* it : jobs) {
     if (status.ok()) it->status = it->body(tables, full);
+    fails |= !it->status.ok();
   }
-  if (status.ok()) status = Commit();
-  if (!status.ok()) RollBack();
+  if (status.ok() && !error_.ok()) status = error_;
+  if (status.ok() && fails && jobs.size() > 1) {
+    status = absl::AbortedError("one of the jobs has failed");
+  }
+  if (status.ok() && !fails) status = Commit();
+  if (!status.ok() || fails) RollBack();
   return status;
 }
 
@@ -572,7 +580,6 @@ absl::Status SqliteFile::CheckFile() {
 }
 
 absl::Status SqliteFile::Commit() {
-  if (!error_.ok()) return error_;
   Row(this, kCommit).Step();
   // What is on the disk then is not known.
   if (absl::IsUnavailable(error_) && !is_busy_) {

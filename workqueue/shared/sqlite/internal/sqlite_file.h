@@ -102,7 +102,8 @@ class SqliteFile final : public EngineDatabase {
   void RunTogether(const std::vector<Job*>& jobs);
   // Returns an error if nothing has been written, or if that is not known.
   // Tries again while other processes prevent it, until one of the jobs is
-  // over.
+  // over. If a job fails by itself, nothing is written, and the result is OK if
+  // it is the only job, and `absl::AbortedError` otherwise.
   absl::Status TryTogether(const std::vector<Job*>& jobs, bool writes,
                            bool full);
   absl::Status TryOnce(const std::vector<Job*>& jobs, bool writes, bool full);

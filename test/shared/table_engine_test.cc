@@ -1,0 +1,156 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tests `TableEngine` with a database that does what the test says.
+
+#include "workqueue/shared/internal/table_engine.h"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "gtest/gtest.h"
+#include "workqueue/base/mutex_lock.h"
+#include "workqueue/shared/internal/engine.h"
+#include "workqueue/shared/internal/ordered_store.h"
+#include "workqueue/simulation/sync.h"
+
+namespace workqueue::internal::table_engine_test {
+namespace {
+
+// Has one queue, and forgets its first listener.
+class FakeDatabase final : public EngineDatabase {
+ public:
+  absl::Status Write(absl::Time /*deadline*/, const Body& body,
+                     const sync::Atomic<bool>* /*interrupted*/) override {
+    Tables tables(this);
+    return body(tables, /*full=*/false);
+  }
+  absl::Status Read(absl::Time deadline, const Body& body,
+                    const sync::Atomic<bool>* interrupted) override {
+    ++reads_;
+    return Write(deadline, body, interrupted);
+  }
+  void Interrupted() override {}
+  void Vacate(int64_t /*listener*/) override {}
+  uint32_t HeardSoFar() override {
+    MutexLock lock(&mu_);
+    return wakes_;
+  }
+  void AwaitMessages(uint32_t heard, absl::Duration /*timeout*/) override {
+    MutexLock lock(&mu_);
+    looked_at_ = heard;
+    const auto is_woken = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      return wakes_ != heard;
+    };
+    mu_.Await(absl::Condition(&is_woken));
+  }
+  void Wake() override {
+    MutexLock lock(&mu_);
+    ++wakes_;
+  }
+  size_t MaxItemBytes() const override { return 100; }
+
+  // Lets the engine look for messages. Blocks until it has done so.
+  void LetLook() {
+    MutexLock lock(&mu_);
+    ++wakes_;
+    const auto has_looked = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      return looked_at_ == wakes_;
+    };
+    mu_.Await(absl::Condition(&has_looked));
+  }
+
+  int reads() const { return reads_; }
+
+ private:
+  class Tables final : public EngineTables {
+   public:
+    explicit Tables(FakeDatabase* database) : database_(*database) {}
+
+    absl::StatusOr<int64_t> FindQueue(absl::string_view /*name*/,
+                                      const std::string& /*layout*/) override {
+      return 1;
+    }
+    std::unique_ptr<OrderedStore> Open(int64_t /*queue*/) override {
+      return std::make_unique<MemoryStore>();
+    }
+    absl::Time Now() override { return absl::UnixEpoch(); }
+    int64_t AddListener(int64_t /*queue*/) override {
+      return ++database_.last_listener_;
+    }
+    void RemoveListener(int64_t /*listener*/) override {}
+    std::vector<int64_t> ListenersOf(int64_t /*queue*/) override { return {}; }
+    bool Lives(int64_t /*listener*/) override { return true; }
+    void AddMessage(int64_t /*listener*/, absl::string_view /*body*/) override {
+    }
+    Messages MessagesOf(
+        const std::vector<std::pair<int64_t, int64_t>>& listeners) override {
+      Messages messages;
+      for (const auto& it : listeners) {
+        if (it.first > 1) messages[it.first] = {};
+      }
+      return messages;
+    }
+    void RemoveMessages(int64_t /*listener*/, int64_t /*after*/,
+                        int64_t /*until*/) override {}
+    void Notify() override {}
+
+   private:
+    FakeDatabase& database_;
+  };
+
+  absl::Mutex mu_;
+  uint32_t wakes_ ABSL_GUARDED_BY(mu_) = 0;
+  uint32_t looked_at_ ABSL_GUARDED_BY(mu_) = 0;
+  std::atomic<int64_t> last_listener_{0};
+  std::atomic<int> reads_{0};
+};
+
+// Is slow to hear that it listens again.
+class SlowListener final : public EngineListener {
+ public:
+  void OnListening(const std::string& client) override {
+    if (client == "1") return;
+    listens_again.Notify();
+    absl::SleepFor(absl::Milliseconds(50));  // It may stop to listen meanwhile.
+  }
+  void OnDisconnected(const absl::Status& /*why*/) override {}
+  void OnPush(HandedOut /*item*/, int64_t /*now*/) override {}
+  void OnDue(int64_t /*ticks*/) override {}
+  void OnShutDown(int64_t /*count*/) override {}
+  void OnChanged() override {}
+
+  absl::Notification listens_again;
+};
+
+// It would be called after its end.
+TEST(TableEngineTest, WhoeverStopsToListenWhileItListensAgainIsForgotten) {
+  auto owned = std::make_unique<FakeDatabase>();
+  FakeDatabase& database = *owned;
+  TableEngine source("the database", std::move(owned), /*clock=*/nullptr);
+  SlowListener listener;
+  const auto engine = source.NewEngine("queue", 1, "client");
+  ASSERT_TRUE(engine->Listen(&listener, absl::InfiniteFuture()).ok());
+  listener.listens_again.WaitForNotification();
+  engine->StopListening();
+  database.LetLook();
+  const int reads = database.reads();
+  database.LetLook();
+  EXPECT_EQ(database.reads(), reads) << "somebody listens";
+}
+
+}  // namespace
+}  // namespace workqueue::internal::table_engine_test
