@@ -29,18 +29,6 @@ namespace {
 
 absl::Time Now() { return Clock::GetRealClock()->TimeNow(); }
 
-absl::Status Named(const absl::Status& status, absl::string_view election,
-                   absl::string_view address) {
-  std::string message = absl::StrCat(LeaderKey(election), " at ", address, ": ",
-                                     status.message());
-  if (absl::IsPermissionDenied(status)) {
-    absl::StrAppend(&message, "; the user needs the keys ~{", election,
-                    "}:*, the channels &{", election,
-                    "}:*, and the commands that docs/guide.md names");
-  }
-  return absl::Status(status.code(), message);
-}
-
 // The script's name of a call.
 absl::string_view ModeOf(Election::Call call) {
   switch (call) {
@@ -87,7 +75,7 @@ absl::Status LeaderLease::Listen(
   return listening_.Start(
       1, [this, heard = std::move(heard), denied = std::move(denied)](size_t) {
         listener_.Run(heard, [&](const absl::Status& status) {
-          denied(Named(status, election_, redis_.address));
+          denied(WithAdvice(status, key_, election_, redis_.address));
         });
       });
 }
@@ -100,7 +88,9 @@ absl::StatusOr<LeaderLease::State> LeaderLease::Do(Call call, int64_t token,
                                                    absl::Duration timeout) {
   const absl::Time deadline = Now() + std::min(timeout, timeout_);
   absl::StatusOr<RedisReply> reply = Evaluate(ModeOf(call), token, deadline);
-  if (!reply.ok()) return Named(reply.status(), election_, redis_.address);
+  if (!reply.ok()) {
+    return WithAdvice(reply.status(), key_, election_, redis_.address);
+  }
   absl::StatusOr<State> state = Parse(**reply);
   if (!state.ok()) {
     // The next replies may be those of earlier requests.

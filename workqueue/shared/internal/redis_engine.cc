@@ -16,7 +16,6 @@
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -262,10 +261,6 @@ std::string FieldOf(absl::string_view info, absl::string_view field) {
   return "";
 }
 
-bool NeedsPassword(const absl::Status& status) {
-  return absl::StrContains(status.message(), "NOAUTH");
-}
-
 // Returns the identity of the server, or nothing if the user may not ask.
 absl::StatusOr<std::string> RunOf(RedisConnection* connection,
                                   absl::Time deadline) {
@@ -373,17 +368,8 @@ absl::Status RedisEngine::LoadScripts(absl::Time deadline) {
 }
 
 absl::Status RedisEngine::Named(const absl::Status& status) const {
-  std::string message = absl::StrCat("queue \"", name_, "\" at ",
-                                     options_.address, ": ", status.message());
-  if (NeedsPassword(status)) {
-    absl::StrAppend(&message, "; give redis.password, or one in the address");
-  } else if (absl::IsPermissionDenied(status) &&
-             !absl::StrContains(status.message(), "WRONGPASS")) {
-    absl::StrAppend(&message, "; the user needs the keys ~{", name_,
-                    "}:*, the channels &{", name_,
-                    "}:*, and the commands that docs/guide.md names");
-  }
-  return absl::Status(status.code(), message);
+  return WithAdvice(status, absl::StrCat("queue \"", name_, "\""), name_,
+                    options_.address);
 }
 
 template <typename F>
