@@ -18,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "ratelimit/token_bucket.h"
+#include "workqueue/base/check_duration.h"
 #include "workqueue/base/exceptions.h"
 #include "workqueue/base/printable.h"
 #include "workqueue/base/process_id.h"
@@ -41,8 +42,8 @@ namespace {
 constexpr int kMaxPrefetch = 100;
 
 absl::Status Check(const SharedQueueOptionsBase& options) {
-  const absl::Status named = CheckQueueName(options.name);
-  if (!named.ok()) return named;
+  absl::Status status = CheckQueueName(options.name);
+  if (!status.ok()) return status;
   if (options.partitions < 1 || options.partitions > kMaxPartitions) {
     return absl::InvalidArgumentError(
         absl::StrCat("partitions is ", options.partitions,
@@ -53,12 +54,8 @@ absl::Status Check(const SharedQueueOptionsBase& options) {
         absl::StrCat("lease is ", absl::FormatDuration(options.lease),
                      "; it must be at least 10ms"));
   }
-  if (options.call_timeout <= absl::ZeroDuration() ||
-      options.call_timeout == absl::InfiniteDuration()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "call_timeout is ", absl::FormatDuration(options.call_timeout),
-        "; it must be positive and finite"));
-  }
+  status = CheckFiniteAndPositive("call_timeout", options.call_timeout);
+  if (!status.ok()) return status;
   if (options.prefetch < 0 || options.prefetch > kMaxPrefetch) {
     return absl::InvalidArgumentError(
         absl::StrCat("prefetch is ", options.prefetch,
@@ -69,12 +66,10 @@ absl::Status Check(const SharedQueueOptionsBase& options) {
         "retry_schedule is empty; it must have at least one delay");
   }
   for (size_t i = 0; i < options.retry_schedule.size(); ++i) {
-    if (options.retry_schedule[i] >= absl::ZeroDuration()) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("retry_schedule[", i, "] is ",
-                     absl::FormatDuration(options.retry_schedule[i]),
-                     "; it must not be negative"));
+    status.Update(CheckNotNegative(absl::StrCat("retry_schedule[", i, "]"),
+                                   options.retry_schedule[i]));
   }
+  if (!status.ok()) return status;
   if (!(options.retries_per_second >= 0)) {  // or not a number
     return absl::InvalidArgumentError(
         absl::StrCat("retries_per_second is ", options.retries_per_second,
