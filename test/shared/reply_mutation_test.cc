@@ -191,8 +191,7 @@ class ReplyMutationTest : public RedisFixture {
 };
 
 TEST_F(ReplyMutationTest, Requests) {
-  auto engine = RedisEngine::Create("q", 1, redis_);
-  ASSERT_TRUE(engine.ok());
+  RedisEngine engine("q", 1, redis_);
   EngineRequest request;
   request.client = "client";
   request.now = 1;
@@ -206,7 +205,7 @@ TEST_F(ReplyMutationTest, Requests) {
             {EngineOperation::kAddAfter, "b", 1000, 0, 0},
             {EngineOperation::kNumRequeues, "a", 0, 0, 0},
         };
-        const auto reply = (*engine)->Apply(request, Soon());
+        const auto reply = engine.Apply(request, Soon());
         if (!reply.ok()) return;
         EXPECT_EQ(reply->results.size(), 3u);
       },
@@ -216,7 +215,7 @@ TEST_F(ReplyMutationTest, Requests) {
         ++token;
         request.take = 0;
         request.operations = {{EngineOperation::kDone, "a", token, 0, 0}};
-        const auto reply = (*engine)->Apply(request, Soon());
+        const auto reply = engine.Apply(request, Soon());
         ASSERT_TRUE(reply.ok()) << reply.status();
         ASSERT_EQ(reply->results.size(), 1u);
         EXPECT_EQ(reply->results[0], kTrue);
@@ -224,8 +223,7 @@ TEST_F(ReplyMutationTest, Requests) {
 }
 
 TEST_F(ReplyMutationTest, Snapshots) {
-  auto engine = RedisEngine::Create("q", 1, redis_);
-  ASSERT_TRUE(engine.ok());
+  RedisEngine engine("q", 1, redis_);
   EngineRequest request;
   request.client = "client";
   request.number = 1;
@@ -234,13 +232,13 @@ TEST_F(ReplyMutationTest, Snapshots) {
   request.operations = {{EngineOperation::kAdd, "a", 5, 0, 0},
                         {EngineOperation::kAdd, "b", 0, 0, 0},
                         {EngineOperation::kAddAfter, "c", 1000, 0, 0}};
-  ASSERT_TRUE((*engine)->Apply(request, Soon()).ok());
+  ASSERT_TRUE(engine.Apply(request, Soon()).ok());
   EngineSnapshotRequest all;
   all.now = 1;
   all.max = 10;
-  WithEach([&] { (*engine)->TakeSnapshot(all, Soon()).IgnoreError(); },
+  WithEach([&] { engine.TakeSnapshot(all, Soon()).IgnoreError(); },
            [&] {
-             const auto snapshot = (*engine)->TakeSnapshot(all, Soon());
+             const auto snapshot = engine.TakeSnapshot(all, Soon());
              ASSERT_TRUE(snapshot.ok()) << snapshot.status();
              EXPECT_EQ(snapshot->num_queued, 1u);
              EXPECT_EQ(snapshot->processing.size(), 1u);

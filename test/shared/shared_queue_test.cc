@@ -90,8 +90,7 @@ TEST_F(SharedQueueTest, OneClientGetsWhatAnotherAdds) {
 TEST_F(SharedQueueTest, ARequestThatComesAgainLateChangesNothing) {
   RedisOptions server;
   server.address = ServerOfThisProgram();
-  const auto engine = internal::RedisEngine::Create(name_, 1, server);
-  ASSERT_TRUE(engine.ok()) << engine.status();
+  internal::RedisEngine engine(name_, 1, server);
   const auto send = [&](uint64_t number, const char* item) {
     internal::EngineRequest request;
     request.client = "client";
@@ -99,7 +98,7 @@ TEST_F(SharedQueueTest, ARequestThatComesAgainLateChangesNothing) {
     request.now = absl::ToUnixNanos(clock_.TimeNow());
     request.operations.push_back(
         {internal::EngineOperation::kAddRateLimited, item, 0, 0, -1});
-    const auto reply = (*engine)->Apply(
+    const auto reply = engine.Apply(
         request, Clock::GetRealClock()->TimeNow() + absl::Seconds(10));
     EXPECT_TRUE(reply.ok()) << reply.status();
   };

@@ -128,16 +128,14 @@ absl::Status TellProblem(const SharedQueueOptionsBase& options,
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::unique_ptr<Engine>> NewEngine(
-    const SharedQueueOptionsBase& options, size_t i) {
+std::unique_ptr<Engine> NewEngine(const SharedQueueOptionsBase& options,
+                                  size_t i) {
   const size_t n = static_cast<size_t>(options.partitions);
   const std::string name = PartitionName(options.name, i, n);
   if (options.engine != nullptr) {
     return options.engine->NewEngine(name, n, options.client_name);
   }
-  auto engine = RedisEngine::Create(name, n, options.redis);
-  if (!engine.ok()) return engine.status();
-  return *std::move(engine);
+  return std::make_unique<RedisEngine>(name, n, options.redis);
 }
 
 std::unique_ptr<SharedQueueCore> NewPartition(
@@ -176,10 +174,8 @@ absl::Status OpenPartitions(const SharedQueueOptionsBase& options,
                             PartitionedQueue::Partitions* partitions) {
   const size_t n = static_cast<size_t>(options.partitions);
   for (size_t i = 0; i < n; ++i) {
-    auto engine = NewEngine(options, i);
-    if (!engine.ok()) return engine.status();
     partitions->push_back(
-        NewPartition(options, i, *std::move(engine), set_groups));
+        NewPartition(options, i, NewEngine(options, i), set_groups));
   }
   std::vector<absl::StatusOr<std::string>> problems(n);
   PartitionedQueue::ForEach(n, [&](size_t i) {

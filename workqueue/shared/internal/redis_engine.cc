@@ -6,14 +6,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/cleanup/cleanup.h"
-#include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/numbers.h"
@@ -301,13 +299,6 @@ absl::Status LoadScript(absl::string_view script, RedisConnection* connection,
 }
 
 }  // namespace
-
-absl::StatusOr<std::unique_ptr<RedisEngine>> RedisEngine::Create(
-    absl::string_view name, size_t partitions, RedisOptions options) {
-  auto plain = PlainRedisOptions(std::move(options));
-  if (!plain.ok()) return plain.status();
-  return absl::WrapUnique(new RedisEngine(name, partitions, *std::move(plain)));
-}
 
 RedisEngine::RedisEngine(absl::string_view name, size_t partitions,
                          RedisOptions options)
