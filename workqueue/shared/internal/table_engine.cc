@@ -285,8 +285,9 @@ void TableEngine::State::Deliver() {
   EngineTables::Messages messages;
   std::vector<int64_t> with_inbox;
   std::map<std::string, int64_t> releases;
-  const absl::Status status = database_->Read(
-      MachineTime() + kLookPeriod, [&](EngineTables& tables, bool /*full*/) {
+  const absl::Status status = database_->Run(
+      {MachineTime() + kLookPeriod, /*writes=*/false},
+      [&](EngineTables& tables, bool /*full*/) {
         messages = tables.MessagesOf(listeners);
         with_inbox = tables.ListenersWithInbox(numbers);
         if (elections.keys.empty()) return absl::OkStatus();
@@ -345,8 +346,9 @@ absl::StatusOr<EngineReply> TableEngine::Client::Apply(
   const std::vector<size_t> too_long = TakeTooLong(&full_request);
   const size_t asked = full_request.operations.size();
   const WantedEntries wanted = StoredQueue::WantedBy(full_request);
-  const absl::Status status = state_->database().Write(
-      deadline, [&](EngineTables& tables, bool full) -> absl::Status {
+  const absl::Status status = state_->database().Run(
+      {deadline, /*writes=*/true},
+      [&](EngineTables& tables, bool full) -> absl::Status {
         const absl::StatusOr<int64_t> queue = tables.FindQueue(queue_, layout_);
         if (!queue.ok()) return queue.status();
         const auto send = [&](const std::string& client,
@@ -421,8 +423,9 @@ std::vector<size_t> TableEngine::Client::TakeTooLong(
 absl::StatusOr<EngineSnapshot> TableEngine::Client::TakeSnapshot(
     const EngineSnapshotRequest& request, absl::Time deadline) {
   EngineSnapshot snapshot;
-  const absl::Status status = state_->database().Read(
-      deadline, [&](EngineTables& tables, bool /*full*/) -> absl::Status {
+  const absl::Status status = state_->database().Run(
+      {deadline, /*writes=*/false},
+      [&](EngineTables& tables, bool /*full*/) -> absl::Status {
         const absl::StatusOr<int64_t> queue = tables.FindQueue(queue_, layout_);
         if (!queue.ok()) return queue.status();
         const auto store = tables.Open(*queue);
@@ -437,8 +440,9 @@ absl::StatusOr<EngineSnapshot> TableEngine::Client::TakeSnapshot(
 
 absl::Status TableEngine::Client::AddListener(absl::Time deadline) {
   int64_t number = 0;
-  const absl::Status status = state_->database().Write(
-      deadline, [&](EngineTables& tables, bool /*full*/) -> absl::Status {
+  const absl::Status status = state_->database().Run(
+      {deadline, /*writes=*/true},
+      [&](EngineTables& tables, bool /*full*/) -> absl::Status {
         const absl::StatusOr<int64_t> queue = tables.FindQueue(queue_, layout_);
         if (!queue.ok()) return queue.status();
         if (number != 0) state_->database().Vacate(number);
@@ -479,11 +483,11 @@ void TableEngine::Client::StopListening() {
   state_->database().Vacate(number_);
   // If this fails, the next message finds out that nobody listens.
   state_->database()
-      .Write(MachineTime() + kCleanUpTimeout,
-             [&](EngineTables& tables, bool /*full*/) {
-               tables.RemoveListener(number_);
-               return absl::OkStatus();
-             })
+      .Run({MachineTime() + kCleanUpTimeout, /*writes=*/true},
+           [&](EngineTables& tables, bool /*full*/) {
+             tables.RemoveListener(number_);
+             return absl::OkStatus();
+           })
       .IgnoreError();
 }
 
@@ -509,11 +513,10 @@ absl::StatusOr<Election::State> TableEngine::ElectionClient::Do(
     if (call == Call::kRelease && result.done) tables.Notify();
     return absl::OkStatus();
   };
-  const absl::Time deadline = MachineTime() + std::min(timeout, timeout_);
   const absl::Status status =
-      call == Call::kLook
-          ? state_->database().Read(deadline, body, &interrupted_)
-          : state_->database().Write(deadline, body, &interrupted_);
+      state_->database().Run({MachineTime() + std::min(timeout, timeout_),
+                              /*writes=*/call != Call::kLook, &interrupted_},
+                             body);
   if (!status.ok()) return status;
   return result;
 }

@@ -1171,7 +1171,7 @@ absl::StatusOr<EngineSettings> PostgresDatabase::CheckSettings(
     absl::Time deadline) {
   EngineSettings settings;
   const absl::Status status =
-      Run({deadline, nullptr, false}, [&](EngineTables& tables, bool) {
+      Run({deadline, /*writes=*/false}, [&](EngineTables& tables, bool) {
         return static_cast<Tables&>(tables).CheckSettings(&settings);
       });
   if (!status.ok()) return status;

@@ -65,14 +65,7 @@ class PostgresDatabase final : public EngineDatabase {
   static constexpr size_t kMaxItemBytes = 2048;
 
   // EngineDatabase
-  absl::Status Write(absl::Time deadline, const Body& body,
-                     const sync::Atomic<bool>* interrupted = nullptr) override {
-    return Run({deadline, interrupted, /*writes=*/true}, body);
-  }
-  absl::Status Read(absl::Time deadline, const Body& body,
-                    const sync::Atomic<bool>* interrupted = nullptr) override {
-    return Run({deadline, interrupted, /*writes=*/false}, body);
-  }
+  absl::Status Run(const Call& call, const Body& body) override;
   void Interrupted() override {}  // A call looks at its flag often.
   void Vacate(int64_t listener) override;
   uint32_t HeardSoFar() override { return 0; }
@@ -86,12 +79,6 @@ class PostgresDatabase final : public EngineDatabase {
   class Tables;
   struct Sql;
 
-  struct Call {
-    absl::Time deadline;
-    const sync::Atomic<bool>* interrupted;
-    bool writes;
-  };
-
   PostgresDatabase(std::string address, const std::string& schema);
 
   // Connects, and sees that the tables are there.
@@ -100,8 +87,6 @@ class PostgresDatabase final : public EngineDatabase {
   // Returns an error if those are not the tables that this process knows: the
   // numbers of queues and of listeners, and so of clients, have begun again.
   absl::Status CheckTables(int64_t entry_table);
-  // Tries until the deadline.
-  absl::Status Run(const Call& call, const Body& body);
   absl::Status RunOnce(const Call& call, const Body& body, bool full);
   absl::Status TryOnce(const Call& call, const Body& body, bool full,
                        PostgresConnection* connection);
