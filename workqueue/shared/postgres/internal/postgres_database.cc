@@ -4,8 +4,6 @@
 #include "workqueue/shared/postgres/internal/postgres_database.h"
 
 #include <poll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -937,11 +935,9 @@ std::string PostgresDatabase::MigrationSql(const std::string& schema) {
 
 PostgresDatabase::PostgresDatabase(std::string address,
                                    const std::string& schema)
-    : address_(std::move(address)),
-      sql_(std::make_unique<const Sql>(schema)),
-      wake_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
+    : address_(std::move(address)), sql_(std::make_unique<const Sql>(schema)) {}
 
-PostgresDatabase::~PostgresDatabase() { close(wake_); }
+PostgresDatabase::~PostgresDatabase() = default;
 
 absl::StatusOr<std::unique_ptr<PostgresDatabase>> PostgresDatabase::Open(
     const std::string& address, const std::string& schema,
@@ -1140,7 +1136,7 @@ void PostgresDatabase::Vacate(int64_t listener) {
 void PostgresDatabase::AwaitMessages(uint32_t /*heard*/,
                                      absl::Duration timeout) {
   const absl::Time deadline = MachineTime() + timeout;
-  pollfd waits[2] = {{wake_, POLLIN, 0}, {-1, POLLIN, 0}};
+  pollfd waits[2] = {{wake_.fd(), POLLIN, 0}, {-1, POLLIN, 0}};
   {
     MutexLock lock(&listening_mu_);
     ConnectListening(deadline).IgnoreError();  // The calls tell it.
@@ -1152,19 +1148,9 @@ void PostgresDatabase::AwaitMessages(uint32_t /*heard*/,
   }
   const auto left = absl::ToInt64Milliseconds(deadline - MachineTime());
   poll(waits, 2, static_cast<int>(std::max<int64_t>(0, left) + 1));
-  uint64_t count;
-  if (read(wake_, &count, sizeof(count)) < 0) {
-    // Nobody has woken this thread.
-  }
+  wake_.Clear();
   MutexLock lock(&listening_mu_);
   if (listening_ != nullptr) listening_->TakeNotifications();
-}
-
-void PostgresDatabase::Wake() {
-  const uint64_t one = 1;
-  if (write(wake_, &one, sizeof(one)) < 0) {
-    // The thread has been woken already.
-  }
 }
 
 absl::StatusOr<EngineSettings> PostgresDatabase::CheckSettings(

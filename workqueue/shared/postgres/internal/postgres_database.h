@@ -20,6 +20,7 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "workqueue/interfaces.h"
+#include "workqueue/redis/wake_fd.h"
 #include "workqueue/shared/internal/table_engine.h"
 #include "workqueue/shared/postgres/internal/postgres_connection.h"
 #include "workqueue/simulation/sync.h"
@@ -70,7 +71,7 @@ class PostgresDatabase final : public EngineDatabase {
   void Vacate(int64_t listener) override;
   uint32_t HeardSoFar() override { return 0; }
   void AwaitMessages(uint32_t heard, absl::Duration timeout) override;
-  void Wake() override;
+  void Wake() override { wake_.Set(); }
   absl::StatusOr<EngineSettings> CheckSettings(absl::Time deadline) override;
   size_t MaxItemBytes() const override { return kMaxItemBytes; }
 
@@ -121,7 +122,7 @@ class PostgresDatabase final : public EngineDatabase {
   std::set<int64_t> unlocked_ ABSL_GUARDED_BY(listening_mu_);
   // Something may have been heard while the connection was used.
   bool look_ ABSL_GUARDED_BY(listening_mu_) = false;
-  const int wake_;  // an eventfd
+  WakeFd wake_;
 };
 
 }  // namespace workqueue::internal
