@@ -269,13 +269,11 @@ void TableEngine::State::Loop() {
 
 void TableEngine::State::Deliver() {
   std::vector<std::pair<int64_t, int64_t>> listeners;  // and what they have
-  std::vector<int64_t> numbers;
   WantedEntries elections;
   {
     MutexLock lock(&mu_);
     for (const auto& [number, client] : clients_) {
       listeners.emplace_back(number, client->received());
-      numbers.push_back(number);
     }
     for (const ElectionClient* it : elections_) {
       elections.keys.push_back(it->key());
@@ -283,13 +281,11 @@ void TableEngine::State::Deliver() {
   }
   if (listeners.empty() && elections.keys.empty()) return;
   EngineTables::Messages messages;
-  std::vector<int64_t> with_inbox;
   std::map<std::string, int64_t> releases;
   const absl::Status status = database_->Run(
       {MachineTime() + kLookPeriod, /*writes=*/false},
       [&](EngineTables& tables, bool /*full*/) {
         messages = tables.MessagesOf(listeners);
-        with_inbox = tables.ListenersWithInbox(numbers);
         if (elections.keys.empty()) return absl::OkStatus();
         const auto store = tables.Open(EngineTables::kElections);
         store->Prefetch(elections);
@@ -304,21 +300,21 @@ void TableEngine::State::Deliver() {
     const auto found = releases.find(it->key());
     if (found != releases.end()) it->Look(found->second);
   }
-  for (int64_t number : numbers) {
+  for (const auto& [number, received] : listeners) {
     const auto found = messages.find(number);
     if (found == messages.end()) {
       Call(number, [](Client* client) { client->ListenAgain(); });
       continue;
     }
-    for (const EngineTables::Message& message : found->second) {
+    for (const EngineTables::Message& message : found->second.messages) {
       Call(number, [&](Client* client) {
         client->set_received(message.id);
         EngineMessage::Unpack(message.body).Deliver(client->listener());
       });
     }
-  }
-  for (int64_t number : with_inbox) {
-    Call(number, [](Client* client) { client->listener()->OnDue(0); });
+    if (found->second.has_inbox) {
+      Call(number, [](Client* client) { client->listener()->OnDue(0); });
+    }
   }
 }
 

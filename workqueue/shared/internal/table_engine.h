@@ -37,8 +37,12 @@ class EngineTables {
     int64_t id;
     std::string body;
   };
-  // The messages of each listener that is still there, in their order.
-  using Messages = std::map<int64_t, std::vector<Message>>;
+  struct Heard {
+    std::vector<Message> messages;  // in their order
+    bool has_inbox = false;         // something has been left for the queue
+  };
+  // By listener, of those that are still there.
+  using Messages = std::map<int64_t, Heard>;
 
   virtual ~EngineTables() = default;
 
@@ -76,12 +80,6 @@ class EngineTables {
   // Those after the one number until the other.
   virtual void RemoveMessages(int64_t listener, int64_t after,
                               int64_t until) = 0;
-
-  // The queues of those listeners for which something has been left.
-  virtual std::vector<int64_t> ListenersWithInbox(
-      const std::vector<int64_t>& /*listeners*/) {
-    return {};
-  }
 
   // Wakes all processes when the transaction has ended: something has changed
   // that they look at.

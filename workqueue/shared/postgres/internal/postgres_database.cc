@@ -381,8 +381,6 @@ class PostgresDatabase::Tables final : public EngineTables {
   }
   Messages MessagesOf(
       const std::vector<std::pair<int64_t, int64_t>>& listeners) override;
-  std::vector<int64_t> ListenersWithInbox(
-      const std::vector<int64_t>& listeners) override;
   void RemoveMessages(int64_t listener, int64_t after, int64_t until) override {
     later_.push_back({sql_.remove_messages,
                       {Value::Number(listener), Value::Number(after),
@@ -760,27 +758,21 @@ auto PostgresDatabase::Tables::MessagesOf(
   }
   const auto all = Execute(
       {{sql_.tables},
-       {sql_.messages, {Value::Numbers(numbers), Value::Numbers(afters)}}});
+       {sql_.messages, {Value::Numbers(numbers), Value::Numbers(afters)}},
+       {sql_.with_inbox, {Value::Numbers(numbers)}}});
   if (error_.ok()) CheckTables(all[0]);
   if (!error_.ok()) return messages;
   const PostgresRows& rows = all[1];
   for (int i = 0; i < rows.size(); ++i) {
-    std::vector<Message>& its = messages[rows.Number(i, 0)];
+    std::vector<Message>& its = messages[rows.Number(i, 0)].messages;
     if (!rows.IsNull(i, 1)) {
       its.push_back({rows.Number(i, 1), rows.Bytes(i, 2)});
     }
   }
+  for (int i = 0; i < all[2].size(); ++i) {
+    messages[all[2].Number(i, 0)].has_inbox = true;
+  }
   return messages;
-}
-
-std::vector<int64_t> PostgresDatabase::Tables::ListenersWithInbox(
-    const std::vector<int64_t>& listeners) {
-  std::vector<int64_t> found;
-  if (listeners.empty()) return found;
-  const auto all = Execute({{sql_.with_inbox, {Value::Numbers(listeners)}}});
-  if (!error_.ok()) return found;
-  for (int i = 0; i < all[0].size(); ++i) found.push_back(all[0].Number(i, 0));
-  return found;
 }
 
 absl::Status PostgresDatabase::Tables::CheckSettings(EngineSettings* settings) {

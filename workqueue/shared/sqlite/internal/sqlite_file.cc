@@ -516,7 +516,7 @@ class SqliteFile::Tables final : public EngineTables {
       const std::vector<std::pair<int64_t, int64_t>>& listeners) override {
     Messages messages;
     for (const auto& [listener, after] : listeners) {
-      std::vector<Message>& its = messages[listener];
+      std::vector<Message>& its = messages[listener].messages;
       Row row(&file_, kMessages);
       row.Bind(listener).Bind(after);
       while (row.Step()) its.push_back({row.Number(0), row.Bytes(1)});
