@@ -23,7 +23,7 @@
 #include "workqueue/clock/clock.h"
 #include "workqueue/redis/redis_connection.h"
 #include "workqueue/redis/redis_options.h"
-#include "workqueue/shared/internal/partition_names.h"
+#include "workqueue/shared/internal/queue_keys.h"
 #include "workqueue/shared/shared_queue.h"
 
 namespace workqueue::list_shared_queues_test {

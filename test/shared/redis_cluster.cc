@@ -25,7 +25,7 @@
 #include "test/shared/redis_server.h"
 #include "workqueue/redis/redis_connection.h"
 #include "workqueue/redis/redis_options.h"
-#include "workqueue/shared/internal/partition_names.h"
+#include "workqueue/shared/internal/queue_keys.h"
 
 namespace workqueue {
 namespace {

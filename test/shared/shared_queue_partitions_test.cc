@@ -32,7 +32,7 @@
 #include "workqueue/lease_batch.h"
 #include "workqueue/redis/redis_connection.h"
 #include "workqueue/redis/redis_options.h"
-#include "workqueue/shared/internal/partition_names.h"
+#include "workqueue/shared/internal/queue_keys.h"
 #include "workqueue/shared/shared_queue.h"
 #include "workqueue/snapshot.h"
 #include "workqueue/testing/thread.h"

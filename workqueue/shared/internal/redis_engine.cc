@@ -32,7 +32,7 @@
 #include "workqueue/redis/redis_options.h"
 #include "workqueue/redis/unique_text.h"
 #include "workqueue/shared/internal/engine.h"
-#include "workqueue/shared/internal/layout.h"
+#include "workqueue/shared/internal/queue_keys.h"
 #include "workqueue/shared/internal/queue_script.h"
 #include "workqueue/simulation/sync.h"
 #include "workqueue/version.h"
