@@ -255,6 +255,34 @@ TEST_F(AccessTest, AUserWithoutAPasswordIsThatUser) {
   EXPECT_EQ(internal::TextOf(**user), "pods");
 }
 
+TEST_F(AccessTest, APasswordThatIsMissingOrWrongIsTold) {
+  Send({"CONFIG", "SET", "requirepass", "secret"});
+  for (const char* password : {"", "wrong"}) {
+    RedisOptions redis;
+    redis.address = server()->socket_path();
+    redis.password = password;
+    LeaderElectorOptions election;
+    election.name = "pods";
+    election.redis = redis;
+    election.clock = &clock_;
+    const auto elector = *LeaderElector::Create(election);
+    ASSERT_TRUE(elector->Start().ok());
+    clock_.Step(absl::ZeroDuration());
+    SharedQueueOptions<std::string> queue;
+    queue.name = "pods";
+    queue.redis = redis;
+    for (const absl::Status& status :
+         {elector->Healthy(), Queue::Create(queue).status()}) {
+      EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
+      const std::string message(status.message());
+      EXPECT_EQ(absl::StrContains(message, "give redis.password"),
+                redis.password.empty())
+          << status;
+      EXPECT_FALSE(absl::StrContains(message, "the user needs")) << status;
+    }
+  }
+}
+
 TEST_F(AccessTest, ALackOfRightsIsTold) {
   Send({"ACL", "SETUSER", "pods", "resetchannels", "-eval"});
   LeaderElectorOptions options;

@@ -22,7 +22,7 @@
 #include "test/shared/reply_proxy.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/redis/redis_options.h"
-#include "workqueue/shared/internal/partition_names.h"
+#include "workqueue/shared/internal/queue_keys.h"
 #include "workqueue/shared/shared_queue.h"
 
 namespace workqueue::list_shared_queues_test {

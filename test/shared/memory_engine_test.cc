@@ -50,7 +50,7 @@
 #include "workqueue/lease.h"
 #include "workqueue/redis/redis_options.h"
 #include "workqueue/shared/internal/engine.h"
-#include "workqueue/shared/internal/partition_names.h"
+#include "workqueue/shared/internal/queue_keys.h"
 #include "workqueue/shared/list_shared_queues.h"
 #include "workqueue/shared/shared_queue.h"
 #include "workqueue/shared/shared_queue_options.h"

@@ -24,7 +24,7 @@
 #include "hiredis/hiredis.h"
 #include "test/shared/redis_server.h"
 #include "workqueue/redis/redis_connection.h"
-#include "workqueue/shared/internal/partition_names.h"
+#include "workqueue/shared/internal/queue_keys.h"
 
 namespace workqueue {
 namespace {

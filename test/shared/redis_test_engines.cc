@@ -30,9 +30,7 @@ class RedisSource final : public internal::EngineSource {
       const std::string& /*client_name*/) override {
     RedisOptions options;
     options.address = ServerOfThisProgram();
-    auto engine = internal::RedisEngine::Create(name, partitions, options);
-    if (!engine.ok()) DieOf(engine.status());
-    return *std::move(engine);
+    return std::make_unique<internal::RedisEngine>(name, partitions, options);
   }
 };
 

@@ -197,8 +197,7 @@ class ReplyMutationTest : public RedisFixture {
 };
 
 TEST_F(ReplyMutationTest, Requests) {
-  auto engine = RedisEngine::Create("q", 1, redis_);
-  ASSERT_TRUE(engine.ok());
+  RedisEngine engine("q", 1, redis_);
   EngineRequest request;
   request.client = "client";
   request.now = 1;
@@ -212,7 +211,7 @@ TEST_F(ReplyMutationTest, Requests) {
             {EngineOperation::kAddAfter, "b", 1000, 0, 0},
             {EngineOperation::kNumRequeues, "a", 0, 0, 0},
         };
-        const auto reply = (*engine)->Apply(request, After(kSoon));
+        const auto reply = engine.Apply(request, After(kSoon));
         if (!reply.ok()) return;
         EXPECT_EQ(reply->results.size(), 3u);
       },
@@ -222,7 +221,7 @@ TEST_F(ReplyMutationTest, Requests) {
         ++token;
         request.take = 0;
         request.operations = {{EngineOperation::kDone, "a", token, 0, 0}};
-        const auto reply = (*engine)->Apply(request, After(kInTheEnd));
+        const auto reply = engine.Apply(request, After(kInTheEnd));
         ASSERT_TRUE(reply.ok()) << reply.status();
         ASSERT_EQ(reply->results.size(), 1u);
         EXPECT_EQ(reply->results[0], kTrue);
@@ -230,8 +229,7 @@ TEST_F(ReplyMutationTest, Requests) {
 }
 
 TEST_F(ReplyMutationTest, Snapshots) {
-  auto engine = RedisEngine::Create("q", 1, redis_);
-  ASSERT_TRUE(engine.ok());
+  RedisEngine engine("q", 1, redis_);
   EngineRequest request;
   request.client = "client";
   request.number = 1;
@@ -240,14 +238,13 @@ TEST_F(ReplyMutationTest, Snapshots) {
   request.operations = {{EngineOperation::kAdd, "a", 5, 0, 0},
                         {EngineOperation::kAdd, "b", 0, 0, 0},
                         {EngineOperation::kAddAfter, "c", 1000, 0, 0}};
-  ASSERT_TRUE((*engine)->Apply(request, After(kInTheEnd)).ok());
+  ASSERT_TRUE(engine.Apply(request, After(kInTheEnd)).ok());
   EngineSnapshotRequest all;
   all.now = 1;
   all.max = 10;
-  WithEach([&] { (*engine)->TakeSnapshot(all, After(kSoon)).IgnoreError(); },
+  WithEach([&] { engine.TakeSnapshot(all, After(kSoon)).IgnoreError(); },
            [&] {
-             const auto snapshot =
-                 (*engine)->TakeSnapshot(all, After(kInTheEnd));
+             const auto snapshot = engine.TakeSnapshot(all, After(kInTheEnd));
              ASSERT_TRUE(snapshot.ok()) << snapshot.status();
              EXPECT_EQ(snapshot->num_queued, 1u);
              EXPECT_EQ(snapshot->processing.size(), 1u);

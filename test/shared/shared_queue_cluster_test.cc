@@ -22,7 +22,7 @@
 #include "test/shared/redis_server.h"
 #include "workqueue/leader_election/leader_elector.h"
 #include "workqueue/lease.h"
-#include "workqueue/shared/internal/partition_names.h"
+#include "workqueue/shared/internal/queue_keys.h"
 #include "workqueue/shared/shared_queue.h"
 #include "workqueue/testing/thread.h"
 

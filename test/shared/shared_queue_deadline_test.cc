@@ -161,7 +161,7 @@ TEST_F(SharedQueueDeadlineTest, ARequestThatComesLateChangesNothing) {
   const auto engine = [](const std::string& address) {
     RedisOptions to;
     to.address = address;
-    return *internal::RedisEngine::Create("q", 1, to);
+    return std::make_unique<internal::RedisEngine>("q", 1, to);
   };
   const auto slow = engine(proxy_->socket_path());
   const auto other = engine(server()->socket_path());

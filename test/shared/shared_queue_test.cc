@@ -868,7 +868,7 @@ TEST(SharedQueueOptionsTest, WrongOptionsAreRefused) {
   EXPECT_EQ(error([](Options* o) { o->lease = absl::Milliseconds(9); }),
             "lease is 9ms; it must be at least 10ms");
   EXPECT_EQ(error([](Options* o) { o->call_timeout = absl::ZeroDuration(); }),
-            "call_timeout is 0; it must be positive and finite");
+            "call_timeout is 0; it must be finite and positive");
   EXPECT_EQ(error([](Options* o) { o->retry_schedule.clear(); }),
             "retry_schedule is empty; it must have at least one delay");
   EXPECT_EQ(error([](Options* o) {

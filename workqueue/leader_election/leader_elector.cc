@@ -109,12 +109,29 @@ std::unique_ptr<Election> NewElection(const LeaderElectorOptions& options) {
 
 }  // namespace
 
-bool Leadership::Lost() const { return elector_.TermIsLost(); }
+bool Leadership::Lost() const {
+  MutexLock lock(&elector_.mu_);
+  return elector_.HasLost();
+}
 
-bool Leadership::Stopping() const { return elector_.TermIsStopping(); }
+bool Leadership::Stopping() const {
+  MutexLock lock(&elector_.mu_);
+  return elector_.HasLost() || elector_.stopping_;
+}
 
 bool Leadership::Sleep(absl::Duration d) const {
-  return elector_.SleepInTerm(d);
+  Clock* const clock = elector_.clock_;
+  MutexLock lock(&elector_.mu_);
+  const absl::Time end = clock->TimeNow() + d;
+  while (true) {
+    if (elector_.HasLost() || elector_.stopping_) return false;
+    if (clock->TimeNow() >= end) return true;
+    // Renewals postpone the deadline.
+    clock->AwaitWithDeadline(
+        &elector_.mu_,
+        absl::Condition(&elector_, &LeaderElector::LostOrStopping),
+        std::min(end, elector_.deadline_));
+  }
 }
 
 absl::StatusOr<std::unique_ptr<LeaderElector>> LeaderElector::Create(
@@ -528,29 +545,6 @@ bool LeaderElector::LostOrStopping() const { return lost_ || stopping_; }
 
 bool LeaderElector::LimitedOrEnded() const {
   return ended_ || requests_end_ != absl::InfiniteFuture();
-}
-
-bool LeaderElector::TermIsLost() const {
-  MutexLock lock(&mu_);
-  return HasLost();
-}
-
-bool LeaderElector::TermIsStopping() const {
-  MutexLock lock(&mu_);
-  return HasLost() || stopping_;
-}
-
-bool LeaderElector::SleepInTerm(absl::Duration d) const {
-  MutexLock lock(&mu_);
-  const absl::Time end = clock_->TimeNow() + d;
-  while (true) {
-    if (HasLost() || stopping_) return false;
-    if (clock_->TimeNow() >= end) return true;
-    // Renewals postpone the deadline.
-    clock_->AwaitWithDeadline(
-        &mu_, absl::Condition(this, &LeaderElector::LostOrStopping),
-        std::min(end, deadline_));
-  }
 }
 
 absl::Duration LeaderElector::Jittered(absl::Duration period) {

@@ -380,11 +380,6 @@ class LeaderElector {
   bool LostOrStopping() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool LimitedOrEnded() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  // The implementation of `Leadership`.
-  bool TermIsLost() const;
-  bool TermIsStopping() const;
-  bool SleepInTerm(absl::Duration d) const;
-
   absl::Duration Jittered(absl::Duration period);
 
   const LeaderElectorOptions options_;

@@ -27,6 +27,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
+#include "workqueue/base/check_duration.h"
 #include "workqueue/base/printable.h"
 #include "workqueue/redis/redis_options.h"
 #include "workqueue/redis/source_of_address.h"
@@ -339,12 +340,8 @@ absl::StatusOr<RedisOptions> PlainRedisOptions(RedisOptions options) {
         "acknowledging_replicas is ", options.acknowledging_replicas,
         "; it must not be negative"));
   }
-  if (options.connect_timeout <= absl::ZeroDuration() ||
-      options.connect_timeout == absl::InfiniteDuration()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "connect_timeout is ", absl::FormatDuration(options.connect_timeout),
-        "; it must be positive and finite"));
-  }
+  status = CheckFiniteAndPositive("connect_timeout", options.connect_timeout);
+  if (!status.ok()) return status;
   return options;
 }
 

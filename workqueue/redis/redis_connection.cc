@@ -143,9 +143,11 @@ ServerError ErrorOf(absl::string_view text) {
       return {absl::UnavailableError(message)};
     }
   }
-  // The last one is that of a command in a script, before version 7.2.
+  // The last but one is that of a command in a script, before version 7.2. The
+  // last one comes instead of NOAUTH if the command is long.
   for (const char* prefix : {"NOAUTH", "WRONGPASS", "NOPERM",
-                             "ERR The user executing the script can't"}) {
+                             "ERR The user executing the script can't",
+                             "ERR Protocol error: unauthenticated"}) {
     if (absl::StartsWith(text, prefix)) {
       return {absl::PermissionDeniedError(message)};
     }
@@ -180,6 +182,26 @@ absl::Status WithoutArguments(const absl::Status& status) {
 }
 
 }  // namespace
+
+bool NeedsPassword(const absl::Status& status) {
+  return absl::StrContains(status.message(), "NOAUTH") ||
+         absl::StrContains(status.message(), "unauthenticated");
+}
+
+absl::Status WithAdvice(const absl::Status& status, absl::string_view what,
+                        absl::string_view tag, absl::string_view address) {
+  std::string message =
+      absl::StrCat(what, " at ", address, ": ", status.message());
+  if (NeedsPassword(status)) {
+    absl::StrAppend(&message, "; give redis.password, or one in the address");
+  } else if (absl::IsPermissionDenied(status) &&
+             !absl::StrContains(status.message(), "WRONGPASS")) {
+    absl::StrAppend(&message, "; the user needs the keys ~{", tag,
+                    "}:*, the channels &{", tag,
+                    "}:*, and the commands that docs/guide.md names");
+  }
+  return absl::Status(status.code(), message);
+}
 
 absl::StatusOr<std::unique_ptr<RedisConnection>> RedisConnection::Connect(
     const RedisOptions& given, absl::Duration timeout,

@@ -38,6 +38,15 @@ inline bool MayPass(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsUnknown(status);
 }
 
+// Whether the server refused a command because nobody has logged in.
+bool NeedsPassword(const absl::Status& status);
+
+// Returns `status`, the error of a call for `what` to the server at `address`.
+// Its message names these two, and says what to do if the server refused the
+// call. All keys and channels of `what` have the hash tag `tag`.
+absl::Status WithAdvice(const absl::Status& status, absl::string_view what,
+                        absl::string_view tag, absl::string_view address);
+
 // RedisConnection
 //
 // A connection to a server of Valkey or Redis. Errors of calls are

@@ -21,8 +21,7 @@
 #include "workqueue/redis/redis_connection.h"
 #include "workqueue/redis/redis_connector.h"
 #include "workqueue/redis/redis_options.h"
-#include "workqueue/shared/internal/layout.h"
-#include "workqueue/shared/internal/partition_names.h"
+#include "workqueue/shared/internal/queue_keys.h"
 
 namespace workqueue {
 namespace {

@@ -4,7 +4,6 @@
 #include "workqueue/shared/retry_schedule.h"
 
 #include <cstddef>
-#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -45,12 +44,9 @@ absl::StatusOr<RetrySchedule> FastSlowRetrySchedule(absl::Duration fast,
         absl::StrCat("max_fast_attempts is ", max_fast_attempts,
                      "; it must be from 0 to ", kMaxFastAttempts));
   }
-  for (const auto& [name, delay] : {std::pair{"fast", fast}, {"slow", slow}}) {
-    if (delay >= absl::ZeroDuration()) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat(name, " is ", absl::FormatDuration(delay),
-                     "; it must not be negative"));
-  }
+  absl::Status status = internal::CheckNotNegative("fast", fast);
+  status.Update(internal::CheckNotNegative("slow", slow));
+  if (!status.ok()) return status;
   RetrySchedule schedule(static_cast<size_t>(max_fast_attempts), fast);
   schedule.push_back(slow);
   return schedule;

@@ -221,8 +221,13 @@ class SharedQueue final : public PriorityInterface<T>,
   int FailuresBefore(const Lease<T>& lease) const override;
   absl::StatusOr<bool> Unpark(const T& item) override;
   absl::StatusOr<size_t> UnparkAll() override;
-  absl::StatusOr<std::vector<FailedItem<T>>> Failing(size_t max) const override;
-  absl::StatusOr<std::vector<FailedItem<T>>> Parked(size_t max) const override;
+  absl::StatusOr<std::vector<FailedItem<T>>> Failing(
+      size_t max) const override {
+    return ListFailures(max, /*parked=*/false);
+  }
+  absl::StatusOr<std::vector<FailedItem<T>>> Parked(size_t max) const override {
+    return ListFailures(max, /*parked=*/true);
+  }
   absl::StatusOr<FailedItem<T>> Find(const T& item) const override;
   absl::StatusOr<FailureNumbers> Numbers() const override;
 
@@ -260,8 +265,8 @@ class SharedQueue final : public PriorityInterface<T>,
 
   // Returns what `lease` leases of this queue; null if nothing.
   const HeldByLease* LeasedBy(const Lease<T>& lease) const;
-  // Ends `*lease`, of whose end the engine knows.
-  void Release(Lease<T>* lease);
+  // Ends `*lease`. Returns what tells the engine, if it does not know yet.
+  Operation Release(Lease<T>* lease);
 
   Operation MakeOperation(Operation::Code code, const T& item, int64_t x = 0,
                           int64_t y = 0, int64_t z = 0) const {
@@ -291,6 +296,8 @@ class SharedQueue final : public PriorityInterface<T>,
 
   // Takes a snapshot of what fails and is parked.
   absl::StatusOr<internal::EngineSnapshot> TakeFailures(size_t max) const;
+  absl::StatusOr<std::vector<FailedItem<T>>> ListFailures(size_t max,
+                                                          bool parked) const;
   // Returns an error if `snapshot` lacks an item that cannot be decoded.
   static absl::Status CheckComplete(const Snapshot<T>& snapshot);
 
@@ -551,12 +558,8 @@ template <typename T>
 absl::Status SharedQueue<T>::AcquireInto(Lease<T>* lease,
                                          absl::Duration timeout) {
   std::vector<Operation> ends;
-  const internal::LeaseOwner<T>* const owner = this;
-  QueuedItem<T>* const item = internal::LeaseAccess::Release(lease, owner);
-  if (item != nullptr) {
-    const std::unique_ptr<HeldByLease> ended(static_cast<HeldByLease*>(item));
-    ends.push_back(queue_.End(ended->held(), Operation::kDone));
-    leases_.Decrement();
+  if (LeasedBy(*lease) != nullptr) {
+    ends.push_back(Release(lease));
   } else {
     lease->Done();  // of another queue
   }
@@ -682,12 +685,13 @@ auto SharedQueue<T>::LeasedBy(const Lease<T>& lease) const
 }
 
 template <typename T>
-void SharedQueue<T>::Release(Lease<T>* lease) {
+auto SharedQueue<T>::Release(Lease<T>* lease) -> Operation {
   const internal::LeaseOwner<T>* const owner = this;
   const std::unique_ptr<HeldByLease> ended(
       static_cast<HeldByLease*>(internal::LeaseAccess::Release(lease, owner)));
-  queue_.End(ended->held(), Operation::kDone);  // The engine knows the end.
+  Operation end = queue_.End(ended->held(), Operation::kDone);
   leases_.Decrement();
+  return end;
 }
 
 template <typename T>
@@ -764,27 +768,15 @@ absl::StatusOr<internal::EngineSnapshot> SharedQueue<T>::TakeFailures(
 }
 
 template <typename T>
-absl::StatusOr<std::vector<FailedItem<T>>> SharedQueue<T>::Failing(
-    size_t max) const {
+absl::StatusOr<std::vector<FailedItem<T>>> SharedQueue<T>::ListFailures(
+    size_t max, bool parked) const {
   absl::StatusOr<internal::EngineSnapshot> taken = TakeFailures(max);
   if (!taken.ok()) return taken.status();
-  taken->parked.clear();
+  (parked ? taken->failing : taken->parked).clear();
   Snapshot<T> snapshot = ToSnapshot(*taken);
   absl::Status complete = CheckComplete(snapshot);
   if (!complete.ok()) return complete;
-  return std::move(snapshot.failing);
-}
-
-template <typename T>
-absl::StatusOr<std::vector<FailedItem<T>>> SharedQueue<T>::Parked(
-    size_t max) const {
-  absl::StatusOr<internal::EngineSnapshot> taken = TakeFailures(max);
-  if (!taken.ok()) return taken.status();
-  taken->failing.clear();
-  Snapshot<T> snapshot = ToSnapshot(*taken);
-  absl::Status complete = CheckComplete(snapshot);
-  if (!complete.ok()) return complete;
-  return std::move(snapshot.parked);
+  return std::move(parked ? snapshot.parked : snapshot.failing);
 }
 
 template <typename T>

@@ -18,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "ratelimit/token_bucket.h"
+#include "workqueue/base/check_duration.h"
 #include "workqueue/base/exceptions.h"
 #include "workqueue/base/printable.h"
 #include "workqueue/base/process_id.h"
@@ -27,9 +28,8 @@
 #include "workqueue/redis/ticks.h"
 #include "workqueue/redis/unique_text.h"
 #include "workqueue/shared/internal/engine.h"
-#include "workqueue/shared/internal/layout.h"
-#include "workqueue/shared/internal/partition_names.h"
 #include "workqueue/shared/internal/partitioned_queue.h"
+#include "workqueue/shared/internal/queue_keys.h"
 #include "workqueue/shared/internal/redis_engine.h"
 #include "workqueue/shared/internal/shared_queue_core.h"
 #include "workqueue/shared/shared_queue_options.h"
@@ -41,8 +41,8 @@ namespace {
 constexpr int kMaxPrefetch = 100;
 
 absl::Status Check(const SharedQueueOptionsBase& options) {
-  const absl::Status named = CheckQueueName(options.name);
-  if (!named.ok()) return named;
+  absl::Status status = CheckQueueName(options.name);
+  if (!status.ok()) return status;
   if (options.partitions < 1 || options.partitions > kMaxPartitions) {
     return absl::InvalidArgumentError(
         absl::StrCat("partitions is ", options.partitions,
@@ -53,12 +53,8 @@ absl::Status Check(const SharedQueueOptionsBase& options) {
         absl::StrCat("lease is ", absl::FormatDuration(options.lease),
                      "; it must be at least 10ms"));
   }
-  if (options.call_timeout <= absl::ZeroDuration() ||
-      options.call_timeout == absl::InfiniteDuration()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "call_timeout is ", absl::FormatDuration(options.call_timeout),
-        "; it must be positive and finite"));
-  }
+  status = CheckFiniteAndPositive("call_timeout", options.call_timeout);
+  if (!status.ok()) return status;
   if (options.prefetch < 0 || options.prefetch > kMaxPrefetch) {
     return absl::InvalidArgumentError(
         absl::StrCat("prefetch is ", options.prefetch,
@@ -69,12 +65,10 @@ absl::Status Check(const SharedQueueOptionsBase& options) {
         "retry_schedule is empty; it must have at least one delay");
   }
   for (size_t i = 0; i < options.retry_schedule.size(); ++i) {
-    if (options.retry_schedule[i] >= absl::ZeroDuration()) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("retry_schedule[", i, "] is ",
-                     absl::FormatDuration(options.retry_schedule[i]),
-                     "; it must not be negative"));
+    status.Update(CheckNotNegative(absl::StrCat("retry_schedule[", i, "]"),
+                                   options.retry_schedule[i]));
   }
+  if (!status.ok()) return status;
   if (!(options.retries_per_second >= 0)) {  // or not a number
     return absl::InvalidArgumentError(
         absl::StrCat("retries_per_second is ", options.retries_per_second,
@@ -133,16 +127,14 @@ absl::Status TellProblem(const SharedQueueOptionsBase& options,
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::unique_ptr<Engine>> NewEngine(
-    const SharedQueueOptionsBase& options, size_t i) {
+std::unique_ptr<Engine> NewEngine(const SharedQueueOptionsBase& options,
+                                  size_t i) {
   const size_t n = static_cast<size_t>(options.partitions);
   const std::string name = PartitionName(options.name, i, n);
   if (options.engine != nullptr) {
     return options.engine->NewEngine(name, n, options.client_name);
   }
-  auto engine = RedisEngine::Create(name, n, options.redis);
-  if (!engine.ok()) return engine.status();
-  return *std::move(engine);
+  return std::make_unique<RedisEngine>(name, n, options.redis);
 }
 
 std::unique_ptr<SharedQueueCore> NewPartition(
@@ -171,10 +163,8 @@ absl::Status OpenPartitions(const SharedQueueOptionsBase& options,
                             PartitionedQueue::Partitions* partitions) {
   const size_t n = static_cast<size_t>(options.partitions);
   for (size_t i = 0; i < n; ++i) {
-    auto engine = NewEngine(options, i);
-    if (!engine.ok()) return engine.status();
     partitions->push_back(
-        NewPartition(options, i, *std::move(engine), set_groups));
+        NewPartition(options, i, NewEngine(options, i), set_groups));
   }
   std::vector<absl::StatusOr<std::string>> problems(n);
   PartitionedQueue::ForEach(n, [&](size_t i) {

@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -146,9 +147,23 @@ class Packer {
     return *this;
   }
 
+  // A number or a text for each field, of a `std::tie()`.
+  template <typename... Fields>
+  Packer& All(const std::tuple<Fields...>& fields) {
+    std::apply([this](const auto&... each) { (this->Write(each), ...); },
+               fields);
+    return *this;
+  }
+
   const std::string& bytes() const { return bytes_; }
 
  private:
+  void Write(const std::string& text) { Text(text); }
+  template <typename T>
+  void Write(const T& number) {
+    Number(static_cast<int64_t>(number));
+  }
+
   std::string bytes_;
 };
 
@@ -187,7 +202,18 @@ class Unpacker {
 
   std::string Rest() const { return std::string(bytes_); }
 
+  template <typename... Fields>
+  void All(const std::tuple<Fields...>& fields) {
+    std::apply([this](auto&... each) { (this->Read(&each), ...); }, fields);
+  }
+
  private:
+  void Read(std::string* text) { *text = Text(); }
+  template <typename T>
+  void Read(T* number) {
+    *number = static_cast<T>(Number());
+  }
+
   uint64_t Byte() {
     if (bytes_.empty()) return 0;
     const auto byte = static_cast<unsigned char>(bytes_.front());

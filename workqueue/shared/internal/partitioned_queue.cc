@@ -33,7 +33,7 @@
 #include "workqueue/internal/submit_task.h"
 #include "workqueue/shared/internal/byte_queue.h"
 #include "workqueue/shared/internal/engine.h"
-#include "workqueue/shared/internal/partition_names.h"
+#include "workqueue/shared/internal/queue_keys.h"
 #include "workqueue/shared/internal/shared_queue_core.h"
 #include "workqueue/timer/waiting_loop.h"
 

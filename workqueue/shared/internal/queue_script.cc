@@ -574,10 +574,6 @@ local function wait(item, e, due, priority, moves)
   write('ZADD', WAITING, due, member(sequence, item))
 end
 
-local function is_leased(e, token)
-  return token > 0 and e[TOKEN] == token
-end
-
 -- Ends the processing of the item without a result: the item is queued again,
 -- before all others of its priority.
 local function give_back(item, e, priority)
@@ -873,28 +869,19 @@ local transitions = {
     return 1
   end,
   -- Done: token.
-  D = function(item, e, token)
-    if not is_leased(e, token) then return 0 end
-    write('ZREM', LEASES, item)
-    e[TOKEN] = 0
-    leave_process(item, e)
-    if e[STATE] == DIRTY then
-      dirty = math.max(0, dirty - 1)
-      enqueue_last(item, e)
-    else
-      e[STATE] = IDLE
-    end
+  D = function(item, e)
+    local added_again = e[STATE] == DIRTY
+    stop_processing(item, e)
+    if added_again then enqueue_last(item, e) end
     return 1
   end,
   -- Give back: token, priority at which it was handed out.
-  G = function(item, e, token, priority)
-    if not is_leased(e, token) then return 0 end
+  G = function(item, e, _, priority)
     give_back(item, e, priority)
     return 1
   end,
   -- Nobody processes the item: token, least delay, 1 if it has not failed; why.
-  E = function(item, e, token, least, unfailed, error)
-    if not is_leased(e, token) then return 0 end
+  E = function(item, e, _, least, unfailed, error)
     abandon(item, e, least, error, unfailed ~= 1)
     return 1
   end,
@@ -902,8 +889,7 @@ local transitions = {
   -- priority, limits of failures, of the time since the first one, and of the
   -- number of parked items, whether it stays parked at an add, and the error.
   -- Returns twice the number of failures, and one more if that parks the item.
-  K = function(item, e, token, least, other, text)
-    if not is_leased(e, token) then return 0 end
+  K = function(item, e, _, least, other, text)
     local priority, most, longest, room, stays, error = parse_limits(text)
     local delay = retry_delay(e, least, other)
     local added_again = e[STATE] == DIRTY
@@ -921,8 +907,7 @@ local transitions = {
   end,
   -- Done and Add after: token, delay, priority. A server whose memory is full does
   -- that, too.
-  Q = function(item, e, token, delay, priority)
-    if not is_leased(e, token) then return 0 end
+  Q = function(item, e, _, delay, priority)
     local added_again = e[STATE] == DIRTY
     stop_processing(item, e)
     add_again(item, e, delay, priority, added_again)
@@ -936,8 +921,7 @@ local transitions = {
     return 2
   end,
   -- Renew the lease: token.
-  X = function(item, e, token)
-    if not is_leased(e, token) then return 0 end
+  X = function(item)
     write('ZADD', LEASES, now + lease, item)
     return 1
   end,
@@ -1025,6 +1009,8 @@ local transitions = {
 local unchanged = { X = true, N = true, R = true, S = true, O = true, B = true,
                     P = true, T = true, Z = true }
 local adds = { A = true, W = true, M = true, L = true, U = true }
+-- These do nothing, and return 0, unless x is the token of the item's lease.
+local ends = { D = true, G = true, E = true, K = true, Q = true, X = true }
 
 local sets_groups, gives_groups, operations = false, false, {}
 for i = 15, #ARGV, 6 do
@@ -1135,7 +1121,8 @@ for i, operation in ipairs(operations) do
     changed = false
     kind = 0
     if grouped and adds[code] and code ~= 'U' then classify(e, text) end
-    results[i] = transitions[code](item, e, x, y, z, text)
+    local is_stale = ends[code] and (x <= 0 or e[TOKEN] ~= x)
+    results[i] = is_stale and 0 or transitions[code](item, e, x, y, z, text)
     -- An add of an item that is there already is written, too, so that its
     -- reply is not sent before all that it relies on is on the disk.
     if not unchanged[code] and (changed or results[i] ~= 0) then

@@ -6,10 +6,6 @@
 
 namespace workqueue::internal {
 
-// The version of the layout of a queue in the engine. A queue of another
-// version is refused.
-constexpr int kLayoutVersion = 2;
-
 // The script, in Lua, that applies one request to a queue: the transitions of
 // docs/shared-queue.md. The head of the script documents its keys, arguments
 // and reply.

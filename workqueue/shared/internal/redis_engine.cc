@@ -6,17 +6,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/cleanup/cleanup.h"
-#include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -35,7 +32,7 @@
 #include "workqueue/redis/redis_options.h"
 #include "workqueue/redis/unique_text.h"
 #include "workqueue/shared/internal/engine.h"
-#include "workqueue/shared/internal/layout.h"
+#include "workqueue/shared/internal/queue_keys.h"
 #include "workqueue/shared/internal/queue_script.h"
 #include "workqueue/simulation/sync.h"
 #include "workqueue/version.h"
@@ -262,10 +259,6 @@ std::string FieldOf(absl::string_view info, absl::string_view field) {
   return "";
 }
 
-bool NeedsPassword(const absl::Status& status) {
-  return absl::StrContains(status.message(), "NOAUTH");
-}
-
 // Returns the identity of the server, or nothing if the user may not ask.
 absl::StatusOr<std::string> RunOf(RedisConnection* connection,
                                   absl::Time deadline) {
@@ -306,13 +299,6 @@ absl::Status LoadScript(absl::string_view script, RedisConnection* connection,
 }
 
 }  // namespace
-
-absl::StatusOr<std::unique_ptr<RedisEngine>> RedisEngine::Create(
-    absl::string_view name, size_t partitions, RedisOptions options) {
-  auto plain = PlainRedisOptions(std::move(options));
-  if (!plain.ok()) return plain.status();
-  return absl::WrapUnique(new RedisEngine(name, partitions, *std::move(plain)));
-}
 
 RedisEngine::RedisEngine(absl::string_view name, size_t partitions,
                          RedisOptions options)
@@ -373,17 +359,8 @@ absl::Status RedisEngine::LoadScripts(absl::Time deadline) {
 }
 
 absl::Status RedisEngine::Named(const absl::Status& status) const {
-  std::string message = absl::StrCat("queue \"", name_, "\" at ",
-                                     options_.address, ": ", status.message());
-  if (NeedsPassword(status)) {
-    absl::StrAppend(&message, "; give redis.password, or one in the address");
-  } else if (absl::IsPermissionDenied(status) &&
-             !absl::StrContains(status.message(), "WRONGPASS")) {
-    absl::StrAppend(&message, "; the user needs the keys ~{", name_,
-                    "}:*, the channels &{", name_,
-                    "}:*, and the commands that docs/guide.md names");
-  }
-  return absl::Status(status.code(), message);
+  return WithAdvice(status, absl::StrCat("queue \"", name_, "\""), name_,
+                    options_.address);
 }
 
 template <typename F>

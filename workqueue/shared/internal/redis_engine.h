@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -38,10 +37,8 @@ namespace workqueue::internal {
 class RedisEngine final : public Engine {
  public:
   // The engine of a queue, or of one of its `partitions`, with the hash tag
-  // `name`. Does not connect.
-  static absl::StatusOr<std::unique_ptr<RedisEngine>> Create(
-      absl::string_view name, size_t partitions, RedisOptions options);
-
+  // `name`. `options` must be plain. Does not connect.
+  RedisEngine(absl::string_view name, size_t partitions, RedisOptions options);
   ~RedisEngine() override;
 
   absl::StatusOr<EngineReply> Apply(const EngineRequest& request,
@@ -66,8 +63,6 @@ class RedisEngine final : public Engine {
 
   // The words of a command.
   using Command = std::vector<std::string>;
-
-  RedisEngine(absl::string_view name, size_t partitions, RedisOptions options);
 
   // Returns "EVALSHA", `sha` and the keys.
   Command Evaluation(const std::string& sha) const;

@@ -19,7 +19,7 @@ namespace workqueue::internal {
 // StoredElection
 //
 // The lease of an election, in an entry of an `OrderedStore`: what the script
-// in leader_script.cc does in a server. Without the entry, nobody has taken
+// in leader_lease.cc does in a server. Without the entry, nobody has taken
 // part in the election.
 //
 // Thread-compatible.

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -50,6 +51,33 @@ std::string Version() {
                       ".", WORKQUEUE_VERSION_PATCH);
 }
 
+// What is stored of each, in orders that never change.
+template <typename M>
+auto FieldsOfMessage(M& m) {
+  return std::tie(m.kind, m.number, m.item.token, m.item.priority,
+                  m.item.ticks_queued, m.item.failures);
+}
+template <typename M>
+auto FieldsOfMeta(M& m) {
+  return std::tie(m.now, m.offset, m.run, m.grace, m.swept, m.sequence, m.front,
+                  m.token, m.turn, m.shut_down, m.shutdowns, m.born, m.due,
+                  m.drained, m.has_groups, m.groups.most, m.groups.most_retries,
+                  m.groups.last_turn, m.groups.retries_queued,
+                  m.groups.retries_in_process);
+}
+template <typename E>
+auto FieldsOfEntry(E& e) {
+  return std::tie(e.state, e.priority, e.sequence, e.since, e.token, e.began,
+                  e.expiry, e.due, e.due_sequence, e.due_priority, e.failures,
+                  e.first_failed, e.last_failed, e.parking, e.holder, e.error,
+                  e.group, e.weight, e.retry, e.due_retry);
+}
+template <typename C>
+auto FieldsOfClient(C& c) {
+  return std::tie(c.wanted, c.pushed, c.valid, c.seen, c.last_request, c.turn,
+                  c.name, c.version, c.lease);
+}
+
 }  // namespace
 
 bool Adds(EngineOperation::Code code) {
@@ -78,26 +106,13 @@ void EngineMessage::Deliver(EngineListener* listener) const {
 }
 
 std::string EngineMessage::Pack() const {
-  return Packer()
-      .Number(kind)
-      .Number(number)
-      .Number(item.token)
-      .Number(item.priority)
-      .Number(item.ticks_queued)
-      .Number(item.failures)
-      .Rest(item.item)
-      .bytes();
+  return Packer().All(FieldsOfMessage(*this)).Rest(item.item).bytes();
 }
 
 EngineMessage EngineMessage::Unpack(absl::string_view bytes) {
   Unpacker from(bytes);
   EngineMessage message;
-  message.kind = static_cast<Kind>(from.Number());
-  message.number = from.Number();
-  message.item.token = from.Number();
-  message.item.priority = from.Number();
-  message.item.ticks_queued = from.Number();
-  message.item.failures = from.Number();
+  from.All(FieldsOfMessage(message));
   message.item.item = from.Rest();
   return message;
 }
@@ -141,45 +156,20 @@ class StoredQueue::Change {
   mutable Entry entry_;
 };
 
-template <typename M, typename F>
-void StoredQueue::ForEachNumber(M& meta, F f) {
-  for (auto* number : {&meta.now,
-                       &meta.offset,
-                       &meta.run,
-                       &meta.grace,
-                       &meta.swept,
-                       &meta.sequence,
-                       &meta.front,
-                       &meta.token,
-                       &meta.turn,
-                       &meta.shut_down,
-                       &meta.shutdowns,
-                       &meta.born,
-                       &meta.due,
-                       &meta.drained,
-                       &meta.has_groups,
-                       &meta.groups.most,
-                       &meta.groups.most_retries,
-                       &meta.groups.last_turn,
-                       &meta.groups.retries_queued,
-                       &meta.groups.retries_in_process}) {
-    f(number);
-  }
-  for (auto& size : meta.sizes) f(&size);
-}
-
 void StoredQueue::LoadMeta() {
   meta_ = Meta();
   const std::optional<std::string> bytes = store_.Get("m");
   if (!bytes) return;
   Unpacker from(*bytes);
-  ForEachNumber(meta_, [&from](int64_t* number) { *number = from.Number(); });
+  from.All(FieldsOfMeta(meta_));
+  for (int64_t& size : meta_.sizes) size = from.Number();
   meta_.limits = from.Rest();
 }
 
 void StoredQueue::SaveMeta() {
   Packer to;
-  ForEachNumber(meta_, [&to](const int64_t* number) { to.Number(*number); });
+  to.All(FieldsOfMeta(meta_));
+  for (const int64_t size : meta_.sizes) to.Number(size);
   store_.Put("m", to.Rest(meta_.limits).bytes());
 }
 
@@ -188,20 +178,7 @@ auto StoredQueue::Load(absl::string_view item) -> Entry {
   const std::optional<std::string> bytes = store_.Get(KeyOf(item));
   if (!bytes) return e;
   Unpacker from(*bytes);
-  e.state = static_cast<State>(from.Number());
-  for (int64_t* number :
-       {&e.priority, &e.sequence, &e.since, &e.token, &e.began, &e.expiry,
-        &e.due, &e.due_sequence, &e.due_priority, &e.failures, &e.first_failed,
-        &e.last_failed}) {
-    *number = from.Number();
-  }
-  e.parking = static_cast<Parking>(from.Number());
-  e.holder = from.Text();
-  e.error = from.Text();
-  e.group = from.Text();
-  e.weight = from.Number();
-  e.retry = from.Number() != 0;
-  e.due_retry = from.Number() != 0;
+  from.All(FieldsOfEntry(e));
   const int64_t in_process = from.Number();
   if (in_process != 0) e.in_process = in_process == 2;
   return e;
@@ -211,53 +188,21 @@ void StoredQueue::Save(absl::string_view item, const Entry& e) {
   if (e.state == State::kIdle && e.failures == 0 && !e.Waits()) {
     return store_.Delete(KeyOf(item));
   }
-  Packer to;
-  to.Number(static_cast<int64_t>(e.state));
-  for (int64_t number : {e.priority, e.sequence, e.since, e.token, e.began,
-                         e.expiry, e.due, e.due_sequence, e.due_priority,
-                         e.failures, e.first_failed, e.last_failed}) {
-    to.Number(number);
-  }
-  to.Number(static_cast<int64_t>(e.parking))
-      .Text(e.holder)
-      .Text(e.error)
-      .Text(e.group)
-      .Number(e.weight)
-      .Number(e.retry ? 1 : 0)
-      .Number(e.due_retry ? 1 : 0)
-      .Number(e.in_process ? 1 + static_cast<int64_t>(*e.in_process) : 0);
-  store_.Put(KeyOf(item), to.bytes());
+  const int64_t in_process = e.in_process ? 1 + int64_t{*e.in_process} : 0;
+  store_.Put(KeyOf(item),
+             Packer().All(FieldsOfEntry(e)).Number(in_process).bytes());
 }
 
 auto StoredQueue::LoadClient(absl::string_view id) -> std::optional<Client> {
   const std::optional<std::string> bytes = store_.Get(ClientKey(id));
   if (!bytes) return std::nullopt;
-  Unpacker from(*bytes);
   Client client;
-  client.wanted = from.Number();
-  client.pushed = from.Number();
-  client.valid = from.Number();
-  client.seen = from.Number();
-  client.last_request = from.Number();
-  client.turn = from.Number();
-  client.name = from.Text();
-  client.version = from.Text();
-  client.lease = from.Number();
+  Unpacker(*bytes).All(FieldsOfClient(client));
   return client;
 }
 
 void StoredQueue::SaveClient(absl::string_view id, const Client& client) {
-  store_.Put(ClientKey(id), Packer()
-                                .Number(client.wanted)
-                                .Number(client.pushed)
-                                .Number(client.valid)
-                                .Number(client.seen)
-                                .Number(client.last_request)
-                                .Number(client.turn)
-                                .Text(client.name)
-                                .Text(client.version)
-                                .Number(client.lease)
-                                .bytes());
+  store_.Put(ClientKey(id), Packer().All(FieldsOfClient(client)).bytes());
 }
 
 StoredGroups::Where StoredQueue::WhereIs(const Entry& e) const {

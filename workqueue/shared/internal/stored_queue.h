@@ -174,10 +174,6 @@ class StoredQueue {
   // where it has come to where.
   class Change;
 
-  // Calls `f` with each of the numbers of `meta`, in an order that never
-  // changes.
-  template <typename M, typename F>
-  static void ForEachNumber(M& meta, F f);
   void LoadMeta();
   void SaveMeta();
   Entry Load(absl::string_view item);

@@ -270,13 +270,11 @@ void TableEngine::State::Loop() {
 
 void TableEngine::State::Deliver() {
   std::vector<std::pair<int64_t, int64_t>> listeners;  // and what they have
-  std::vector<int64_t> numbers;
   WantedEntries elections;
   {
     MutexLock lock(&mu_);
     for (const auto& [number, client] : clients_) {
       listeners.emplace_back(number, client->received());
-      numbers.push_back(number);
     }
     for (const ElectionClient* it : elections_) {
       elections.keys.push_back(it->key());
@@ -284,12 +282,11 @@ void TableEngine::State::Deliver() {
   }
   if (listeners.empty() && elections.keys.empty()) return;
   EngineTables::Messages messages;
-  std::vector<int64_t> with_inbox;
   std::map<std::string, int64_t> releases;
-  const absl::Status status = database_->Read(
-      MachineTime() + kLookPeriod, [&](EngineTables& tables, bool /*full*/) {
+  const absl::Status status = database_->Run(
+      {MachineTime() + kLookPeriod, /*writes=*/false},
+      [&](EngineTables& tables, bool /*full*/) {
         messages = tables.MessagesOf(listeners);
-        with_inbox = tables.ListenersWithInbox(numbers);
         if (elections.keys.empty()) return absl::OkStatus();
         const auto store = tables.Open(EngineTables::kElections);
         store->Prefetch(elections);
@@ -304,21 +301,21 @@ void TableEngine::State::Deliver() {
     const auto found = releases.find(it->key());
     if (found != releases.end()) it->Look(found->second);
   }
-  for (int64_t number : numbers) {
+  for (const auto& [number, received] : listeners) {
     const auto found = messages.find(number);
     if (found == messages.end()) {
       Call(number, [](Client* client) { client->ListenAgain(); });
       continue;
     }
-    for (const EngineTables::Message& message : found->second) {
+    for (const EngineTables::Message& message : found->second.messages) {
       Call(number, [&](Client* client) {
         client->set_received(message.id);
         EngineMessage::Unpack(message.body).Deliver(client->listener());
       });
     }
-  }
-  for (int64_t number : with_inbox) {
-    Call(number, [](Client* client) { client->listener()->OnDue(0); });
+    if (found->second.has_inbox) {
+      Call(number, [](Client* client) { client->listener()->OnDue(0); });
+    }
   }
 }
 
@@ -346,8 +343,9 @@ absl::StatusOr<EngineReply> TableEngine::Client::Apply(
   const std::vector<size_t> too_long = TakeTooLong(&full_request);
   const size_t asked = full_request.operations.size();
   const WantedEntries wanted = StoredQueue::WantedBy(full_request);
-  const absl::Status status = state_->database().Write(
-      deadline, [&](EngineTables& tables, bool full) -> absl::Status {
+  const absl::Status status = state_->database().Run(
+      {deadline, /*writes=*/true},
+      [&](EngineTables& tables, bool full) -> absl::Status {
         const absl::StatusOr<int64_t> queue = tables.FindQueue(queue_, layout_);
         if (!queue.ok()) return queue.status();
         const auto send = [&](const std::string& client,
@@ -422,8 +420,9 @@ std::vector<size_t> TableEngine::Client::TakeTooLong(
 absl::StatusOr<EngineSnapshot> TableEngine::Client::TakeSnapshot(
     const EngineSnapshotRequest& request, absl::Time deadline) {
   EngineSnapshot snapshot;
-  const absl::Status status = state_->database().Read(
-      deadline, [&](EngineTables& tables, bool /*full*/) -> absl::Status {
+  const absl::Status status = state_->database().Run(
+      {deadline, /*writes=*/false},
+      [&](EngineTables& tables, bool /*full*/) -> absl::Status {
         const absl::StatusOr<int64_t> queue = tables.FindQueue(queue_, layout_);
         if (!queue.ok()) return queue.status();
         const auto store = tables.Open(*queue);
@@ -438,8 +437,9 @@ absl::StatusOr<EngineSnapshot> TableEngine::Client::TakeSnapshot(
 
 absl::Status TableEngine::Client::AddListener(absl::Time deadline) {
   int64_t number = 0;
-  const absl::Status status = state_->database().Write(
-      deadline, [&](EngineTables& tables, bool /*full*/) -> absl::Status {
+  const absl::Status status = state_->database().Run(
+      {deadline, /*writes=*/true},
+      [&](EngineTables& tables, bool /*full*/) -> absl::Status {
         const absl::StatusOr<int64_t> queue = tables.FindQueue(queue_, layout_);
         if (!queue.ok()) return queue.status();
         if (number != 0) state_->database().Vacate(number);
@@ -480,11 +480,11 @@ void TableEngine::Client::StopListening() {
   state_->database().Vacate(number_);
   // If this fails, the next message finds out that nobody listens.
   state_->database()
-      .Write(MachineTime() + kCleanUpTimeout,
-             [&](EngineTables& tables, bool /*full*/) {
-               tables.RemoveListener(number_);
-               return absl::OkStatus();
-             })
+      .Run({MachineTime() + kCleanUpTimeout, /*writes=*/true},
+           [&](EngineTables& tables, bool /*full*/) {
+             tables.RemoveListener(number_);
+             return absl::OkStatus();
+           })
       .IgnoreError();
 }
 
@@ -510,11 +510,10 @@ absl::StatusOr<Election::State> TableEngine::ElectionClient::Do(
     if (call == Call::kRelease && result.done) tables.Notify();
     return absl::OkStatus();
   };
-  const absl::Time deadline = MachineTime() + std::min(timeout, timeout_);
   const absl::Status status =
-      call == Call::kLook
-          ? state_->database().Read(deadline, body, &interrupted_)
-          : state_->database().Write(deadline, body, &interrupted_);
+      state_->database().Run({MachineTime() + std::min(timeout, timeout_),
+                              /*writes=*/call != Call::kLook, &interrupted_},
+                             body);
   if (!status.ok()) return status;
   return result;
 }

@@ -37,8 +37,12 @@ class EngineTables {
     int64_t id;
     std::string body;
   };
-  // The messages of each listener that is still there, in their order.
-  using Messages = std::map<int64_t, std::vector<Message>>;
+  struct Heard {
+    std::vector<Message> messages;  // in their order
+    bool has_inbox = false;         // something has been left for the queue
+  };
+  // By listener, of those that are still there.
+  using Messages = std::map<int64_t, Heard>;
 
   virtual ~EngineTables() = default;
 
@@ -77,12 +81,6 @@ class EngineTables {
   virtual void RemoveMessages(int64_t listener, int64_t after,
                               int64_t until) = 0;
 
-  // The queues of those listeners for which something has been left.
-  virtual std::vector<int64_t> ListenersWithInbox(
-      const std::vector<int64_t>& /*listeners*/) {
-    return {};
-  }
-
   // Wakes all processes when the transaction has ended: something has changed
   // that they look at.
   virtual void Notify() = 0;
@@ -101,21 +99,19 @@ class EngineDatabase {
   // error, nothing is written.
   using Body = std::function<absl::Status(EngineTables& tables, bool full)>;
 
+  struct Call {
+    absl::Time deadline;  // on the machine's clock
+    bool writes;          // else the body only reads
+    const sync::Atomic<bool>* interrupted = nullptr;  // see Interrupted()
+  };
+
   virtual ~EngineDatabase() = default;
 
   // Does `body` in a transaction, and returns when a crash cannot undo it.
-  // Waits for others, and for a server that is away, until `deadline`, on the
-  // machine's clock, or until `*interrupted`; see `Interrupted()`. The result
-  // of the transaction is not known after `absl::UnknownError`. After any other
-  // error nothing has changed.
-  virtual absl::Status Write(
-      absl::Time deadline, const Body& body,
-      const sync::Atomic<bool>* interrupted = nullptr) = 0;
-
-  // The same, for a `body` that only reads.
-  virtual absl::Status Read(
-      absl::Time deadline, const Body& body,
-      const sync::Atomic<bool>* interrupted = nullptr) = 0;
+  // Waits for others, and for a server that is away, until the call's deadline,
+  // or until it is interrupted. The result of the transaction is not known
+  // after `absl::UnknownError`. After any other error nothing has changed.
+  virtual absl::Status Run(const Call& call, const Body& body) = 0;
 
   // Must be called when a flag of a call has been set.
   virtual void Interrupted() = 0;

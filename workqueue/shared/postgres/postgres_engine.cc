@@ -29,7 +29,7 @@
 #include "workqueue/interfaces.h"
 #include "workqueue/redis/source_of_address.h"
 #include "workqueue/shared/internal/open_shared_queue.h"
-#include "workqueue/shared/internal/partition_names.h"
+#include "workqueue/shared/internal/queue_keys.h"
 #include "workqueue/shared/internal/table_engine.h"
 #include "workqueue/shared/postgres/internal/postgres_connection.h"
 #include "workqueue/shared/postgres/internal/postgres_database.h"

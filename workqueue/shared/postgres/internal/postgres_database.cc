@@ -4,8 +4,6 @@
 #include "workqueue/shared/postgres/internal/postgres_database.h"
 
 #include <poll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -383,8 +381,6 @@ class PostgresDatabase::Tables final : public EngineTables {
   }
   Messages MessagesOf(
       const std::vector<std::pair<int64_t, int64_t>>& listeners) override;
-  std::vector<int64_t> ListenersWithInbox(
-      const std::vector<int64_t>& listeners) override;
   void RemoveMessages(int64_t listener, int64_t after, int64_t until) override {
     later_.push_back({sql_.remove_messages,
                       {Value::Number(listener), Value::Number(after),
@@ -762,27 +758,21 @@ auto PostgresDatabase::Tables::MessagesOf(
   }
   const auto all = Execute(
       {{sql_.tables},
-       {sql_.messages, {Value::Numbers(numbers), Value::Numbers(afters)}}});
+       {sql_.messages, {Value::Numbers(numbers), Value::Numbers(afters)}},
+       {sql_.with_inbox, {Value::Numbers(numbers)}}});
   if (error_.ok()) CheckTables(all[0]);
   if (!error_.ok()) return messages;
   const PostgresRows& rows = all[1];
   for (int i = 0; i < rows.size(); ++i) {
-    std::vector<Message>& its = messages[rows.Number(i, 0)];
+    std::vector<Message>& its = messages[rows.Number(i, 0)].messages;
     if (!rows.IsNull(i, 1)) {
       its.push_back({rows.Number(i, 1), rows.Bytes(i, 2)});
     }
   }
+  for (int i = 0; i < all[2].size(); ++i) {
+    messages[all[2].Number(i, 0)].has_inbox = true;
+  }
   return messages;
-}
-
-std::vector<int64_t> PostgresDatabase::Tables::ListenersWithInbox(
-    const std::vector<int64_t>& listeners) {
-  std::vector<int64_t> found;
-  if (listeners.empty()) return found;
-  const auto all = Execute({{sql_.with_inbox, {Value::Numbers(listeners)}}});
-  if (!error_.ok()) return found;
-  for (int i = 0; i < all[0].size(); ++i) found.push_back(all[0].Number(i, 0));
-  return found;
 }
 
 absl::Status PostgresDatabase::Tables::CheckSettings(EngineSettings* settings) {
@@ -937,11 +927,9 @@ std::string PostgresDatabase::MigrationSql(const std::string& schema) {
 
 PostgresDatabase::PostgresDatabase(std::string address,
                                    const std::string& schema)
-    : address_(std::move(address)),
-      sql_(std::make_unique<const Sql>(schema)),
-      wake_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
+    : address_(std::move(address)), sql_(std::make_unique<const Sql>(schema)) {}
 
-PostgresDatabase::~PostgresDatabase() { close(wake_); }
+PostgresDatabase::~PostgresDatabase() = default;
 
 absl::StatusOr<std::unique_ptr<PostgresDatabase>> PostgresDatabase::Open(
     const std::string& address, const std::string& schema,
@@ -1140,7 +1128,7 @@ void PostgresDatabase::Vacate(int64_t listener) {
 void PostgresDatabase::AwaitMessages(uint32_t /*heard*/,
                                      absl::Duration timeout) {
   const absl::Time deadline = MachineTime() + timeout;
-  pollfd waits[2] = {{wake_, POLLIN, 0}, {-1, POLLIN, 0}};
+  pollfd waits[2] = {{wake_.fd(), POLLIN, 0}, {-1, POLLIN, 0}};
   {
     MutexLock lock(&listening_mu_);
     ConnectListening(deadline).IgnoreError();  // The calls tell it.
@@ -1152,26 +1140,16 @@ void PostgresDatabase::AwaitMessages(uint32_t /*heard*/,
   }
   const auto left = absl::ToInt64Milliseconds(deadline - MachineTime());
   poll(waits, 2, static_cast<int>(std::max<int64_t>(0, left) + 1));
-  uint64_t count;
-  if (read(wake_, &count, sizeof(count)) < 0) {
-    // Nobody has woken this thread.
-  }
+  wake_.Clear();
   MutexLock lock(&listening_mu_);
   if (listening_ != nullptr) listening_->TakeNotifications();
-}
-
-void PostgresDatabase::Wake() {
-  const uint64_t one = 1;
-  if (write(wake_, &one, sizeof(one)) < 0) {
-    // The thread has been woken already.
-  }
 }
 
 absl::StatusOr<EngineSettings> PostgresDatabase::CheckSettings(
     absl::Time deadline) {
   EngineSettings settings;
   const absl::Status status =
-      Run({deadline, nullptr, false}, [&](EngineTables& tables, bool) {
+      Run({deadline, /*writes=*/false}, [&](EngineTables& tables, bool) {
         return static_cast<Tables&>(tables).CheckSettings(&settings);
       });
   if (!status.ok()) return status;

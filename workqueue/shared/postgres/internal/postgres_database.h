@@ -20,6 +20,7 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "workqueue/interfaces.h"
+#include "workqueue/redis/wake_fd.h"
 #include "workqueue/shared/internal/table_engine.h"
 #include "workqueue/shared/postgres/internal/postgres_connection.h"
 #include "workqueue/simulation/sync.h"
@@ -65,19 +66,12 @@ class PostgresDatabase final : public EngineDatabase {
   static constexpr size_t kMaxItemBytes = 2048;
 
   // EngineDatabase
-  absl::Status Write(absl::Time deadline, const Body& body,
-                     const sync::Atomic<bool>* interrupted = nullptr) override {
-    return Run({deadline, interrupted, /*writes=*/true}, body);
-  }
-  absl::Status Read(absl::Time deadline, const Body& body,
-                    const sync::Atomic<bool>* interrupted = nullptr) override {
-    return Run({deadline, interrupted, /*writes=*/false}, body);
-  }
+  absl::Status Run(const Call& call, const Body& body) override;
   void Interrupted() override {}  // A call looks at its flag often.
   void Vacate(int64_t listener) override;
   uint32_t HeardSoFar() override { return 0; }
   void AwaitMessages(uint32_t heard, absl::Duration timeout) override;
-  void Wake() override;
+  void Wake() override { wake_.Set(); }
   absl::StatusOr<EngineSettings> CheckSettings(absl::Time deadline) override;
   size_t MaxItemBytes() const override { return kMaxItemBytes; }
 
@@ -85,12 +79,6 @@ class PostgresDatabase final : public EngineDatabase {
   class Store;
   class Tables;
   struct Sql;
-
-  struct Call {
-    absl::Time deadline;
-    const sync::Atomic<bool>* interrupted;
-    bool writes;
-  };
 
   PostgresDatabase(std::string address, const std::string& schema);
 
@@ -100,8 +88,6 @@ class PostgresDatabase final : public EngineDatabase {
   // Returns an error if those are not the tables that this process knows: the
   // numbers of queues and of listeners, and so of clients, have begun again.
   absl::Status CheckTables(int64_t entry_table);
-  // Tries until the deadline.
-  absl::Status Run(const Call& call, const Body& body);
   absl::Status RunOnce(const Call& call, const Body& body, bool full);
   absl::Status TryOnce(const Call& call, const Body& body, bool full,
                        PostgresConnection* connection);
@@ -136,7 +122,7 @@ class PostgresDatabase final : public EngineDatabase {
   std::set<int64_t> unlocked_ ABSL_GUARDED_BY(listening_mu_);
   // Something may have been heard while the connection was used.
   bool look_ ABSL_GUARDED_BY(listening_mu_) = false;
-  const int wake_;  // an eventfd
+  WakeFd wake_;
 };
 
 }  // namespace workqueue::internal

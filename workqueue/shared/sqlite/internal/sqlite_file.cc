@@ -335,19 +335,18 @@ void SqliteFile::Wake() {
   wake_file_->Change(WakeFile::kMessages, kEveryThread);
 }
 
-absl::Status SqliteFile::Run(absl::Time deadline, const Body& body, bool writes,
-                             const sync::Atomic<bool>* interrupted) {
-  Job job = {body, writes, deadline, interrupted};
+absl::Status SqliteFile::Run(const Call& call, const Body& body) {
+  Job job = {call, body};
   std::vector<Job*> jobs;
   {
     MutexLock lock(&mu_);
     jobs_.push_back(&job);
     const auto may_go_on = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
       return job.done || !busy_ ||
-             (!job.taken && interrupted != nullptr && *interrupted);
+             (!job.taken && call.interrupted != nullptr && *call.interrupted);
     };
     Clock::GetRealClock()->AwaitWithDeadline(&mu_, absl::Condition(&may_go_on),
-                                             deadline);
+                                             call.deadline);
     const auto is_done = [&job] { return job.done; };
     if (job.taken) mu_.Await(absl::Condition(&is_done));
     if (job.done) return job.status;
@@ -519,7 +518,7 @@ class SqliteFile::Tables final : public EngineTables {
       const std::vector<std::pair<int64_t, int64_t>>& listeners) override {
     Messages messages;
     for (const auto& [listener, after] : listeners) {
-      std::vector<Message>& its = messages[listener];
+      std::vector<Message>& its = messages[listener].messages;
       Row row(&file_, kMessages);
       row.Bind(listener).Bind(after);
       while (row.Step()) its.push_back({row.Number(0), row.Bytes(1)});

@@ -49,14 +49,7 @@ class SqliteFile final : public EngineDatabase {
   SqliteFile& operator=(const SqliteFile&) = delete;
 
   // EngineDatabase
-  absl::Status Write(absl::Time deadline, const Body& body,
-                     const sync::Atomic<bool>* interrupted = nullptr) override {
-    return Run(deadline, body, /*writes=*/true, interrupted);
-  }
-  absl::Status Read(absl::Time deadline, const Body& body,
-                    const sync::Atomic<bool>* interrupted = nullptr) override {
-    return Run(deadline, body, /*writes=*/false, interrupted);
-  }
+  absl::Status Run(const Call& call, const Body& body) override;
   void Interrupted() override;
   void Vacate(int64_t listener) override;
   uint32_t HeardSoFar() override {
@@ -69,19 +62,14 @@ class SqliteFile final : public EngineDatabase {
   void Wake() override;
   size_t MaxItemBytes() const override { return size_t{1} << 29; }
 
-  const std::string& path() const { return path_; }
-
  private:
   enum Query : int;
   class Row;
   class Tables;
   class Store;
 
-  struct Job {
+  struct Job : Call {
     const Body& body;
-    const bool writes;
-    const absl::Time deadline;
-    const sync::Atomic<bool>* const interrupted;
     bool taken = false;
     bool done = false;
     absl::Status status = {};
@@ -97,8 +85,6 @@ class SqliteFile final : public EngineDatabase {
   // Executes statements without results.
   absl::Status Execute(const std::string& sql);
 
-  absl::Status Run(absl::Time deadline, const Body& body, bool writes,
-                   const sync::Atomic<bool>* interrupted);
   void RunTogether(const std::vector<Job*>& jobs);
   // Returns an error if nothing has been written, or if that is not known.
   // Tries again while other processes prevent it, until one of the jobs is

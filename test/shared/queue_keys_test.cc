@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "workqueue/shared/internal/partition_names.h"
+#include "workqueue/shared/internal/queue_keys.h"
 
 #include <cstddef>
 #include <set>
@@ -12,7 +12,7 @@
 #include "gtest/gtest.h"
 
 namespace workqueue {
-namespace internal::partition_names_test {
+namespace internal::queue_keys_test {
 namespace {
 
 // From the appendix of Redis' cluster specification, and from CLUSTER KEYSLOT.
@@ -75,5 +75,5 @@ TEST(PartitionNamesTest, ThePlaceOfAnItemNeverChanges) {
 }
 
 }  // namespace
-}  // namespace internal::partition_names_test
+}  // namespace internal::queue_keys_test
 }  // namespace workqueue

@@ -1,22 +1,49 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a server of Valkey or Redis names a queue, and how it says what the
-// queue's keys contain. See docs/shared-queue.md.
+// How a queue, its partitions and their keys in a server of Valkey or Redis are
+// named, which partition has an item, and how the keys say what they contain.
+// The data in the engine depends on these functions: a change is a new layout.
+// See docs/shared-queue.md.
 
-#ifndef WORKQUEUE_SHARED_INTERNAL_LAYOUT_H_
-#define WORKQUEUE_SHARED_INTERNAL_LAYOUT_H_
+#ifndef WORKQUEUE_SHARED_INTERNAL_QUEUE_KEYS_H_
+#define WORKQUEUE_SHARED_INTERNAL_QUEUE_KEYS_H_
 
 #include <cstddef>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "workqueue/shared/internal/queue_script.h"
 
 namespace workqueue::internal {
+
+// Each key belongs to one of so many slots of a cluster of Valkey or Redis.
+// Each node has some of the slots, usually a contiguous range.
+constexpr int kClusterSlots = 16384;
+
+// Returns the slot of the keys whose hash tag is `tag`: its CRC16 (the XMODEM
+// variant), as Redis' cluster specification says.
+int ClusterSlotOf(absl::string_view tag);
+
+// Returns an `absl::InvalidArgumentError` if no queue has the name, because it
+// is empty or would make another hash tag.
+absl::Status CheckQueueName(absl::string_view name);
+
+// Returns the hash tag of partition `i` of `n` of the queue `name`. The first
+// partition has the queue's name, so that a client with another `n` meets the
+// others there. The partitions are spread evenly over the slots, and so over
+// the nodes. Takes milliseconds: it tries names until one has the right slot.
+std::string PartitionName(absl::string_view name, size_t i, size_t n);
+
+// Returns which one of `n` partitions has `item`.
+size_t PartitionOf(absl::string_view item, size_t n);
+
+// The version of the layout of a queue in the engine. A queue of another
+// version is refused.
+constexpr int kLayoutVersion = 2;
 
 // The largest number of partitions of a queue.
 constexpr int kMaxPartitions = 256;
@@ -60,4 +87,4 @@ inline int PartitionsOf(absl::string_view layout) {
 
 }  // namespace workqueue::internal
 
-#endif  // WORKQUEUE_SHARED_INTERNAL_LAYOUT_H_
+#endif  // WORKQUEUE_SHARED_INTERNAL_QUEUE_KEYS_H_
