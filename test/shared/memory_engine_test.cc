@@ -566,6 +566,24 @@ TEST_F(MemoryEngineTest, TheEndOfAPartitionedQueueAwaitsAWorkerThatAsks) {
   EXPECT_TRUE(absl::IsCancelled(got.get()));
 }
 
+TEST_F(MemoryEngineTest, TheEndOfAQueueEndsItsDrains) {
+  for (const int partitions : {1, 2}) {
+    auto options = Options("c");
+    options.name = absl::StrCat(partitions);
+    options.partitions = partitions;
+    auto queue = *Queue::Create(options);
+    EXPECT_TRUE(Add(*queue, "x").ok());
+    Deliver();
+    const size_t waiters = clock_.NumWaiters();
+    auto drained = Async([&] {
+      return queue->ShutDownWithDrainWithin(absl::InfiniteDuration());
+    });
+    clock_.AwaitWaiters(waiters + 1);
+    queue.reset();
+    EXPECT_FALSE(drained.get());
+  }
+}
+
 TEST_F(MemoryEngineTest, ATimeoutThatEndsInAnOutageIsTheOutage) {
   const size_t waiters = clock_.NumWaiters();
   auto got = Async(

@@ -465,6 +465,21 @@ TEST_F(SharedQueueCoreTest, ItsEndAwaitsTheRequestOfAWorkerWhoseTimeIsOver) {
   EXPECT_TRUE(absl::IsCancelled(got.get()));
 }
 
+TEST_F(SharedQueueCoreTest, ItsEndEndsDrains) {
+  engine_->SetItems(1);
+  HeldItem* const held = core_->Acquire(1, absl::ZeroDuration(), {})->front();
+  core_->Remember(held->item, held);  // Nobody need end it.
+  auto drained = Async([this] {
+    return core_->ShutDownWithDrain(absl::InfiniteDuration()).value_or(true);
+  });
+  auto nothing_held = Async(
+      [this] { return core_->AwaitNothingHeld(absl::InfiniteDuration()); });
+  clock_.AwaitWaiters(3);  // both, and the loop
+  core_.reset();
+  EXPECT_FALSE(drained.get());
+  EXPECT_FALSE(nothing_held.get());
+}
+
 // The listener is busy, with a callback perhaps.
 TEST_F(SharedQueueCoreTest, TheEngineHearsOnceThatNobodyWaitsForAPush) {
   const AcquireId id = core_->AcquireAsync(&slow_executor_, first_.Callback());

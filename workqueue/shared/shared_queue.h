@@ -147,8 +147,8 @@ struct SharedQueueCounts {
 // logarithm of the number of items.
 //
 // Thread-safe. The destructor closes the queue, and gives back what no worker
-// has taken. It blocks until calls that wait for items have returned, and all
-// callbacks have been called. Leases must have ended. An item that
+// has taken. It blocks until calls that wait for items or drains have returned,
+// and all callbacks have been called. Leases must have ended. An item that
 // a `Get()` returned and no `Done()` ended is handed out again when its lease
 // has expired.
 template <typename T>

@@ -154,6 +154,7 @@ PartitionedQueue::PartitionedQueue(Partitions partitions,
 PartitionedQueue::~PartitionedQueue() {
   Close();
   Trampoline::RunDeferred();
+  for (const auto& partition : partitions_) partition->EndDrains();
   {
     MutexLock lock(&mu_);
     mu_.Await(absl::Condition(this, &PartitionedQueue::NothingPending));
@@ -244,14 +245,7 @@ std::vector<SharedQueueCore*> PartitionedQueue::Turn(absl::Status* left_out) {
 
 absl::StatusOr<std::vector<HeldItem*>> PartitionedQueue::Acquire(
     size_t max, absl::Duration timeout, std::vector<EngineOperation> ends) {
-  {
-    MutexLock lock(&mu_);
-    ++tasks_;
-  }
-  const absl::Cleanup end_task = [this] {
-    MutexLock lock(&mu_);
-    --tasks_;
-  };
+  const auto task = BeginTask();
   const bool blocks = timeout > absl::ZeroDuration();
   const absl::Time deadline =
       blocks ? clock()->TimeNow() + timeout : absl::InfinitePast();
@@ -584,6 +578,7 @@ absl::Status PartitionedQueue::ShutDown() {
 
 absl::StatusOr<bool> PartitionedQueue::ShutDownWithDrain(
     absl::Duration timeout) {
+  const auto task = BeginTask();
   const absl::Time deadline = clock()->TimeNow() + timeout;
   const auto shut_downs =
       Collect([](SharedQueueCore& it) { return it.BeginDrain(); });
@@ -607,6 +602,7 @@ void PartitionedQueue::Close() {
 }
 
 bool PartitionedQueue::AwaitNothingHeld(absl::Duration timeout) {
+  const auto task = BeginTask();
   const absl::Time deadline = clock()->TimeNow() + timeout;
   bool nothing = true;
   for (const auto& partition : partitions_) {

@@ -13,12 +13,14 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/cleanup/cleanup.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "workqueue/base/mutex_lock.h"
 #include "workqueue/base/slot_map.h"
 #include "workqueue/base/wake_time.h"
 #include "workqueue/clock/clock.h"
@@ -148,6 +150,15 @@ class PartitionedQueue final : public ByteQueue, private WaitingLoop::Client {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Withdraw(const Waiter& waiter) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void RunCallback(AcquireId id);
+  // The destructor awaits the caller until the result is destroyed.
+  auto BeginTask() {
+    MutexLock lock(&mu_);
+    ++tasks_;
+    return absl::MakeCleanup([this] {
+      MutexLock end(&mu_);
+      --tasks_;
+    });
+  }
 
   // Returns null if `id` names nothing.
   Waiter* Find(AcquireId id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -163,7 +174,7 @@ class PartitionedQueue final : public ByteQueue, private WaitingLoop::Client {
   SlotMap<Entry, AcquireTag> entries_ ABSL_GUARDED_BY(mu_);
   size_t requests_ ABSL_GUARDED_BY(mu_) = 0;  // made, and neither answered
                                               // nor withdrawn
-  // Callbacks that will run, or run, and calls for items.
+  // Callbacks that will run, or run, and calls that block.
   size_t tasks_ ABSL_GUARDED_BY(mu_) = 0;
   std::vector<Withdrawal> withdrawals_ ABSL_GUARDED_BY(mu_);
   std::vector<HeldItem*> surplus_ ABSL_GUARDED_BY(mu_);

@@ -239,6 +239,7 @@ SharedQueueCore::~SharedQueueCore() {
   Close();
   if (added_to_loop_) loop_->Remove(this);
   Trampoline::RunDeferred();
+  EndDrains();
   {
     MutexLock lock(&mu_);
     mu_.Await(absl::Condition(this, &SharedQueueCore::NobodyWaits));
@@ -871,11 +872,7 @@ absl::StatusOr<std::vector<int64_t>> SharedQueueCore::Apply(
 absl::StatusOr<std::vector<HeldItem*>> SharedQueueCore::Acquire(
     size_t max, absl::Duration timeout, std::vector<EngineOperation> ends,
     absl::Time call_deadline) {
-  {
-    MutexLock lock(&mu_);
-    ++tasks_;
-  }
-  const absl::Cleanup end = [this] { Submit(/*ended_tasks=*/1); };
+  const auto task = BeginTask();
   absl::StatusOr<std::vector<HeldItem*>> items = AcquirePiece(
       std::min(max, kMaxOperations), timeout, std::move(ends), call_deadline);
   if (!items.ok() || items->size() == max) return items;
@@ -1296,6 +1293,7 @@ void SharedQueueCore::TakeInShutDown(int64_t count) {
 
 absl::StatusOr<bool> SharedQueueCore::ShutDownWithDrain(
     absl::Duration timeout) {
+  const auto task = BeginTask();
   const absl::Time deadline = clock()->TimeNow() + timeout;
   const absl::StatusOr<int64_t> before = BeginDrain();
   if (!before.ok()) return before.status();
@@ -1328,7 +1326,7 @@ bool SharedQueueCore::AwaitDrained(absl::Span<SharedQueueCore* const> parts,
       SharedQueueCore* const part = parts[p];
       MutexLock lock(&part->mu_);
       drained &= part->drained_;
-      ended |= part->shut_downs_ > shut_downs_before[p];
+      ended |= part->drains_end_ || part->shut_downs_ > shut_downs_before[p];
     }
     if (drained || ended || clock->TimeNow() >= deadline) break;
     parker->ParkUntil(deadline);
@@ -1359,12 +1357,19 @@ void SharedQueueCore::Close() {
   Submit();
 }
 
+void SharedQueueCore::EndDrains() {
+  MutexLock lock(&mu_);
+  drains_end_ = true;
+  WakeSleepers();
+}
+
 bool SharedQueueCore::AwaitNothingHeld(absl::Duration timeout) {
+  const auto task = BeginTask();
   const absl::Time deadline = clock()->TimeNow() + timeout;
   const auto parker = clock()->NewParker(Parker::Role::kCaller);
   MutexLock lock(&mu_);
   const auto self = sleepers_.insert(sleepers_.end(), parker.get());
-  while (!held_.empty() && clock()->TimeNow() < deadline) {
+  while (!held_.empty() && !drains_end_ && clock()->TimeNow() < deadline) {
     const MutexUnlock unlock(&mu_);
     parker->ParkUntil(deadline);
   }

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/cleanup/cleanup.h"
 #include "absl/container/btree_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -24,6 +25,7 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "workqueue/base/error_log.h"
+#include "workqueue/base/mutex_lock.h"
 #include "workqueue/base/slot_map.h"
 #include "workqueue/base/wake_time.h"
 #include "workqueue/clock/clock.h"
@@ -155,6 +157,10 @@ class SharedQueueCore final : public ByteQueue,
   static bool AwaitDrained(absl::Span<SharedQueueCore* const> parts,
                            absl::Span<const int64_t> shut_downs_before,
                            absl::Time deadline);
+
+  // Ends those that wait for a drain, or for the end of all leases, from now
+  // on.
+  void EndDrains();
 
   absl::Duration call_timeout() const { return options_.call_timeout; }
 
@@ -332,6 +338,12 @@ class SharedQueueCore final : public ByteQueue,
   // before the thread returns or parks. Then so many tasks have ended, and this
   // object may be gone.
   void Submit(size_t ended_tasks = 0);
+  // The destructor awaits the caller until the result is destroyed.
+  auto BeginTask() {
+    MutexLock lock(&mu_);
+    ++tasks_;
+    return absl::MakeCleanup([this] { Submit(/*ended_tasks=*/1); });
+  }
   void RunCallback(AcquireId id);
 
   // Calls `f` with the metrics, if there are any. Logs what it throws.
@@ -438,10 +450,11 @@ class SharedQueueCore final : public ByteQueue,
   SlotMap<CallbackEntry, AcquireTag> callbacks_ ABSL_GUARDED_BY(mu_);
   size_t taking_ ABSL_GUARDED_BY(mu_) = 0;  // items that calls are to take
   std::vector<Submission> submissions_ ABSL_GUARDED_BY(mu_);
-  // Callbacks that are submitted or to be submitted, and calls for items.
+  // Callbacks that are submitted or to be submitted, and calls that block.
   size_t tasks_ ABSL_GUARDED_BY(mu_) = 0;
   // Of threads that wait for the end of a drain, or for the end of all leases.
   std::list<Parker*> sleepers_ ABSL_GUARDED_BY(mu_);
+  bool drains_end_ ABSL_GUARDED_BY(mu_) = false;
 
   // When the loop is to renew the leases, to look for what is due, and to let
   // the engine look for items that its sets lack.
