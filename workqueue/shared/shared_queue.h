@@ -289,12 +289,6 @@ class SharedQueue final : public PriorityInterface<T>,
   absl::Status Logged(absl::Status status, const T* item,
                       absl::string_view call) const;
 
-  absl::StatusOr<SharedQueueCounts> CountFor(absl::Duration timeout) const;
-
-  // Returns a snapshot without items. Unlike another one, it counts the items
-  // that are due as queued.
-  absl::StatusOr<Snapshot<T>> TakeNumbers(absl::Duration timeout) const;
-
   // Takes a snapshot of what fails and is parked.
   absl::StatusOr<internal::EngineSnapshot> TakeFailures(size_t max) const;
   // Returns an error if `snapshot` lacks an item that cannot be decoded.
@@ -614,7 +608,13 @@ AcquireId SharedQueue<T>::AcquireNextAsync(Lease<T>* lease, Executor* executor,
 
 template <typename T>
 absl::StatusOr<SharedQueueCounts> SharedQueue<T>::Count() const {
-  return CountFor(absl::InfiniteDuration());
+  internal::ByteSnapshotOptions options;
+  options.max = 0;
+  const auto taken = queue_.TakeSnapshotWith(options);
+  if (!taken.ok()) return taken.status();
+  return SharedQueueCounts{taken->num_queued, taken->num_processing,
+                           taken->num_waiting, taken->num_failing,
+                           taken->num_parked};
 }
 
 template <typename T>
@@ -804,22 +804,8 @@ absl::StatusOr<FailedItem<T>> SharedQueue<T>::Find(const T& item) const {
 }
 
 template <typename T>
-absl::StatusOr<SharedQueueCounts> SharedQueue<T>::CountFor(
-    absl::Duration timeout) const {
-  const absl::StatusOr<internal::ByteQueueCounts> counts =
-      queue_.Count(timeout);
-  if (!counts.ok()) return counts.status();
-  return SharedQueueCounts{counts->queued + counts->in_hand,
-                           counts->processing - counts->in_hand,
-                           counts->waiting, counts->failing, counts->parked};
-}
-
-template <typename T>
 absl::StatusOr<Snapshot<T>> SharedQueue<T>::TakeSnapshotWith(
     const SnapshotOptions<T>& options) const {
-  if (options.only == nullptr && options.max == 0) {
-    return TakeNumbers(options.timeout);
-  }
   internal::ByteSnapshotOptions of_bytes;
   of_bytes.max = options.max;
   of_bytes.timeout = options.timeout;
@@ -834,22 +820,6 @@ absl::StatusOr<Snapshot<T>> SharedQueue<T>::TakeSnapshotWith(
       queue_.TakeSnapshotWith(of_bytes);
   if (!taken.ok()) return Logged(taken.status(), options.only, "a snapshot");
   return ToSnapshot(*taken);
-}
-
-template <typename T>
-absl::StatusOr<Snapshot<T>> SharedQueue<T>::TakeNumbers(
-    absl::Duration timeout) const {
-  const absl::StatusOr<SharedQueueCounts> counts = CountFor(timeout);
-  if (!counts.ok()) return Logged(counts.status(), nullptr, "a snapshot");
-  Snapshot<T> snapshot;
-  snapshot.taken_at = clock()->TimeNow();
-  snapshot.shutting_down = ShuttingDown();
-  snapshot.num_queued = counts->queued;
-  snapshot.num_processing = counts->processing;
-  snapshot.num_waiting = counts->waiting;
-  snapshot.num_failing = counts->failing;
-  snapshot.num_parked = counts->parked;
-  return snapshot;
 }
 
 template <typename T>

@@ -47,18 +47,8 @@ struct HeldItem : HandedOut {
   HeldItem* held_back = nullptr;
 };
 
-// The numbers of items of all clients together, but `in_hand`: of those being
-// processed, the items that no worker of this process has taken yet.
-struct ByteQueueCounts {
-  size_t queued = 0;
-  size_t processing = 0;
-  size_t waiting = 0;
-  size_t failing = 0;
-  size_t parked = 0;
-  size_t in_hand = 0;
-};
-
-// Which items a snapshot has.
+// Which items a snapshot has. One of the numbers alone, which is neither of one
+// item nor of those that fail, is a request: it does what is due.
 struct ByteSnapshotOptions : SnapshotOptions<std::string> {
   // Only those that fail or are parked. Not for one item.
   bool failures_only = false;
@@ -132,7 +122,6 @@ class ByteQueue {
   // Whether `*held` may have been handed out to another worker.
   virtual bool IsLost(const HeldItem& held) = 0;
 
-  virtual absl::StatusOr<ByteQueueCounts> Count(absl::Duration timeout) = 0;
   // As that of `Interface`, of the bytes of items.
   virtual absl::StatusOr<EngineSnapshot> TakeSnapshotWith(
       const ByteSnapshotOptions& options) = 0;

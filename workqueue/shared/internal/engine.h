@@ -185,14 +185,19 @@ struct EngineSnapshotRequest {
   std::vector<std::string> from;
 };
 
+// The numbers of all items in a queue, of all clients together.
+struct EngineCounts {
+  size_t num_queued = 0, num_processing = 0, num_waiting = 0, num_failing = 0,
+         num_parked = 0;
+};
+
 // EngineSnapshot
 //
 // A snapshot, or a part of one. Queued items are in the order of their handing
-// out, and waiting items in the order of their times. The numbers are those of
-// all items in the queue.
+// out, and waiting items in the order of their times.
 //
 // An item that does not change between two parts is in one of them.
-struct EngineSnapshot {
+struct EngineSnapshot : EngineCounts {
   struct Item {
     std::string item;
     int64_t failures = 0;
@@ -229,8 +234,6 @@ struct EngineSnapshot {
 
   int64_t now = 0;
   bool shut_down = false;
-  size_t num_queued = 0, num_processing = 0, num_waiting = 0, num_failing = 0,
-         num_parked = 0;
   std::vector<Item> queued, processing, waiting, failing, parked;
   std::vector<Client> clients;   // each name once
   std::string settings_problem;  // see `EngineSettings`

@@ -535,29 +535,13 @@ void PartitionedQueue::SetLimits(const EngineOperation& limits) {
   for (const auto& partition : partitions_) partition->SetLimits(limits);
 }
 
-absl::StatusOr<ByteQueueCounts> PartitionedQueue::Count(
-    absl::Duration timeout) {
-  const auto parts =
-      Collect([timeout](SharedQueueCore& it) { return it.Count(timeout); });
-  if (!parts.ok()) return parts.status();
-  ByteQueueCounts sum;
-  for (const ByteQueueCounts& part : *parts) {
-    sum.queued += part.queued;
-    sum.processing += part.processing;
-    sum.waiting += part.waiting;
-    sum.failing += part.failing;
-    sum.parked += part.parked;
-    sum.in_hand += part.in_hand;
-  }
-  return sum;
-}
-
 absl::StatusOr<EngineSnapshot> PartitionedQueue::TakeSnapshotWith(
     const ByteSnapshotOptions& options) {
   ByteSnapshotOptions numbers;
   numbers.max = 0;
   numbers.timeout = options.timeout;
   numbers.here_only = options.here_only;
+  numbers.failures_only = true;  // So it makes no request.
   auto parts = Collect([&](SharedQueueCore& it) {
     const bool asked =
         options.only == nullptr || &it == &PartitionFor(*options.only);

@@ -83,7 +83,6 @@ class PartitionedQueue final : public ByteQueue, private WaitingLoop::Client {
   bool Holds(const std::string& item) override;
   bool IsLost(const HeldItem& held) override;
   void SetLimits(const EngineOperation& limits) override;
-  absl::StatusOr<ByteQueueCounts> Count(absl::Duration timeout) override;
   absl::StatusOr<EngineSnapshot> TakeSnapshotWith(
       const ByteSnapshotOptions& options) override;
   absl::Status ShutDown() override;

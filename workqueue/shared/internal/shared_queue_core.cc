@@ -640,11 +640,11 @@ void SharedQueueCore::TakeIn(const EngineRequest& request, EngineReply reply,
   not_before_ = sent_at;
   for (HandedOut& item : reply.items) TakeIn(std::move(item), sent_at);
   shut_down_ = reply.shut_down;
-  counts_.queued = static_cast<size_t>(reply.ready);
-  counts_.processing = static_cast<size_t>(reply.processing);
-  counts_.waiting = static_cast<size_t>(reply.waiting);
-  counts_.failing = static_cast<size_t>(reply.failing);
-  counts_.parked = static_cast<size_t>(reply.parked);
+  counts_.num_queued = static_cast<size_t>(reply.ready);
+  counts_.num_processing = static_cast<size_t>(reply.processing);
+  counts_.num_waiting = static_cast<size_t>(reply.waiting);
+  counts_.num_failing = static_cast<size_t>(reply.failing);
+  counts_.num_parked = static_cast<size_t>(reply.parked);
   TakeInState(reply);
   if (reply.expired > 0) {
     errors_.Write([&reply] {
@@ -879,7 +879,7 @@ absl::StatusOr<std::vector<HeldItem*>> SharedQueueCore::Acquire(
   {
     // What is added from now on is not for this call: it might never end.
     MutexLock lock(&mu_);
-    max = items->size() + std::min(max - items->size(), counts_.queued);
+    max = items->size() + std::min(max - items->size(), counts_.num_queued);
   }
   while (items->size() < max) {
     Submit();
@@ -1145,21 +1145,6 @@ void SharedQueueCore::SetLimits(const EngineOperation& limits) {
   Notice(absl::InfinitePast());
 }
 
-absl::StatusOr<ByteQueueCounts> SharedQueueCore::Count(absl::Duration timeout) {
-  Call call;
-  call.deadline = MachineClock()->TimeNow() + timeout;
-  ByteQueueCounts counts;
-  {
-    MutexLock lock(&mu_);
-    Send(&call);
-    counts = counts_;
-    counts.in_hand = CountInHand(counts.processing);
-  }
-  Submit();
-  if (!call.status.ok()) return call.status;
-  return counts;
-}
-
 void SharedQueueCore::AddHere(const SnapshotOptions<std::string>& options,
                               EngineSnapshot* snapshot) {
   const absl::Time now = clock()->TimeNow();
@@ -1201,8 +1186,10 @@ absl::StatusOr<EngineSnapshot> SharedQueueCore::TakeSnapshotWith(
   request.now = EngineTime();
   absl::StatusOr<EngineSnapshot> snapshot = EngineSnapshot();
   auto& processing = snapshot->processing;
-  bool is_first = true;
-  do {
+  const bool only_counts =
+      options.max == 0 && options.only == nullptr && !options.failures_only;
+  for (bool is_first = !only_counts; is_first || !request.from.empty();
+       is_first = false) {
     absl::StatusOr<EngineSnapshot> part = engine_->TakeSnapshot(
         request, std::min(until, MachineClock()->TimeNow() + CallTimeout()));
     if (!part.ok()) return part;
@@ -1219,8 +1206,7 @@ absl::StatusOr<EngineSnapshot> SharedQueueCore::TakeSnapshotWith(
         AddBound(std::move(bound), /*extends=*/false, &*snapshot);
       }
     }
-    is_first = false;
-  } while (!request.from.empty());
+  }
   // A lease that was renewed between two parts is in both.
   std::sort(processing.begin(), processing.end(),
             [](const auto& a, const auto& b) { return a.number < b.number; });
@@ -1232,8 +1218,15 @@ absl::StatusOr<EngineSnapshot> SharedQueueCore::TakeSnapshotWith(
   // An item that no worker has taken is queued still, before all others.
   std::vector<EngineSnapshot::Item> in_hand;
   size_t num_in_hand;
+  Call call;
+  call.deadline = until;
   {
     MutexLock lock(&mu_);
+    if (only_counts) {
+      Send(&call);
+      static_cast<EngineCounts&>(*snapshot) = counts_;
+      snapshot->now = engine_now_;
+    }
     const size_t most_in_hand = CountInHand(snapshot->num_processing);
     for (const HeldItem* held : in_hand_) {
       const auto found = std::lower_bound(
@@ -1247,11 +1240,12 @@ absl::StatusOr<EngineSnapshot> SharedQueueCore::TakeSnapshotWith(
     // Only a snapshot of all items tells which of these are there.
     num_in_hand =
         request.item || request.max == 0 ? most_in_hand : in_hand.size();
-    AddHere(options, &*snapshot);
+    if (!only_counts) AddHere(options, &*snapshot);
     snapshot->settings_problem = settings_problem_;
     snapshot->data_lost_at = data_lost_at_;
   }
   Submit();
+  if (!call.status.ok()) return call.status;
   processing.erase(
       std::remove_if(processing.begin(), processing.end(),
                      [](const auto& it) { return it.time == kForever; }),

@@ -130,7 +130,6 @@ class SharedQueueCore final : public ByteQueue,
   bool Holds(const std::string& item) override;
   bool IsLost(const HeldItem& held) override;
   void SetLimits(const EngineOperation& limits) override;
-  absl::StatusOr<ByteQueueCounts> Count(absl::Duration timeout) override;
   // In parts. An item that no worker has taken is queued in it.
   absl::StatusOr<EngineSnapshot> TakeSnapshotWith(
       const ByteSnapshotOptions& options) override;
@@ -408,7 +407,7 @@ class SharedQueueCore final : public ByteQueue,
   uint64_t pushes_ ABSL_GUARDED_BY(mu_) = 0;
   int64_t engine_now_ ABSL_GUARDED_BY(mu_) = 0;  // its time, which was
   absl::Time not_before_ ABSL_GUARDED_BY(mu_);   // not before this one
-  ByteQueueCounts counts_ ABSL_GUARDED_BY(mu_);
+  EngineCounts counts_ ABSL_GUARDED_BY(mu_);
   bool drained_ ABSL_GUARDED_BY(mu_) = false;
   int64_t shut_downs_ ABSL_GUARDED_BY(mu_) = 0;
   uint64_t ended_as_of_ ABSL_GUARDED_BY(mu_) = 0;  // a request; see Ended()
