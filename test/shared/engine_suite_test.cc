@@ -379,7 +379,9 @@ TEST_P(EngineSuite, TheTransitionsAreThoseOfTheTable) {
 // The server may read an old connection after the client has sent the request
 // again on a new one, and others after it.
 TEST_P(EngineSuite, ARequestThatComesAgainIsAppliedOnce) {
-  const EngineRequest early = Request({{Operation::kAdd, "early"}});
+  // A server answers it as the other one, so it has as many operations.
+  const EngineRequest early =
+      Request({{Operation::kAdd, "early"}, {Operation::kAdd, "early"}});
   const EngineRequest request = Request(
       {{Operation::kAdd, "x"}, {Operation::kAddRateLimited, "y", 0, 0, -1}}, 1);
   const EngineReply reply = Send(request);

@@ -418,7 +418,7 @@ TEST_F(MemoryEngineTest, AQueueHasOneAddress) {
       "be");
   options.redis.address = "localhost:1";
   EXPECT_EQ(Queue::Create(options).status(), error);
-  options.redis.address = "";
+  options.redis = {};
   options.address = "localhost:1";
   EXPECT_EQ(Queue::Create(options).status(), error);
   options.engine = nullptr;

@@ -171,8 +171,7 @@ TEST_P(DelayingQueueStressTest, ItemsAreAddedAgainByConsumers) {
 TEST_P(DelayingQueueStressTest, ShutDownAtAnyTime) {
   ExpectShutDownAtAnyTime(
       /*rounds=*/60,
-      [this] { return std::make_unique<DelayingQueue<int>>(Options()); },
-      Produce,
+      [] { return std::make_unique<DelayingQueue<int>>(Options()); }, Produce,
       [](DelayingQueue<int>& queue, Ledger& ledger, int) {
         Consume(queue, ledger);
       });

@@ -154,7 +154,7 @@ class PartitionedQueue final : public ByteQueue, private WaitingLoop::Client {
     MutexLock lock(&mu_);
     ++tasks_;
     return absl::MakeCleanup([this] {
-      MutexLock lock(&mu_);
+      MutexLock end(&mu_);
       --tasks_;
     });
   }
