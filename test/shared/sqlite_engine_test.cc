@@ -366,18 +366,19 @@ TEST_F(SqliteEngineTest, ACallThatFailsByItselfHasItsErrorAndWritesNothing) {
   ASSERT_EQ(sqlite3_auto_extension(extension), SQLITE_OK);
   const auto file = *SqliteFile::Open(path_, absl::InfiniteFuture());
   sqlite3_cancel_auto_extension(extension);
-  const absl::Status status = file->Write(
-      absl::InfiniteFuture(), [](internal::EngineTables& tables, bool full) {
+  const absl::Status status = file->Run(
+      {absl::InfiniteFuture(), /*writes=*/true},
+      [](internal::EngineTables& tables, bool full) {
         tables.Open(1)->Put("x", std::string(full ? 1 : 1 << 20, 'x'));
         return absl::FailedPreconditionError("no");
       });
   EXPECT_EQ(status, absl::FailedPreconditionError("no"));
   std::optional<std::string> found;
-  EXPECT_TRUE(file->Read(absl::InfiniteFuture(),
-                         [&](internal::EngineTables& tables, bool /*full*/) {
-                           found = tables.Open(1)->Get("x");
-                           return absl::OkStatus();
-                         })
+  EXPECT_TRUE(file->Run({absl::InfiniteFuture(), /*writes=*/false},
+                        [&](internal::EngineTables& tables, bool /*full*/) {
+                          found = tables.Open(1)->Get("x");
+                          return absl::OkStatus();
+                        })
                   .ok());
   EXPECT_EQ(found, std::nullopt);
 }
@@ -390,28 +391,28 @@ TEST_F(SqliteEngineTest, ACallThatFailsByItselfFailsNoOther) {
   std::vector<std::future<absl::Status>> written;
   for (int i = 0; i < 8; ++i) {
     written.push_back(Async([&file, i] {
-      return file->Write(absl::InfiniteFuture(),
-                         [i](internal::EngineTables& tables, bool /*full*/) {
-                           tables.Open(1)->Put(absl::StrCat(i), "");
-                           return i % 2 == 0
-                                      ? absl::OkStatus()
-                                      : absl::FailedPreconditionError("no");
-                         });
+      return file->Run({absl::InfiniteFuture(), /*writes=*/true},
+                       [i](internal::EngineTables& tables, bool /*full*/) {
+                         tables.Open(1)->Put(absl::StrCat(i), "");
+                         return i % 2 == 0
+                                    ? absl::OkStatus()
+                                    : absl::FailedPreconditionError("no");
+                       });
     }));
   }
   other.Do("COMMIT");
   for (int i = 0; i < 8; ++i) EXPECT_EQ(written[i].get().ok(), i % 2 == 0);
   std::string found;
-  EXPECT_TRUE(file->Read(absl::InfiniteFuture(),
-                         [&](internal::EngineTables& tables, bool /*full*/) {
-                           const auto store = tables.Open(1);
-                           found.clear();
-                           for (auto it = store->First(""); it;
-                                it = store->First("", it->key)) {
-                             found += it->key;
-                           }
-                           return absl::OkStatus();
-                         })
+  EXPECT_TRUE(file->Run({absl::InfiniteFuture(), /*writes=*/false},
+                        [&](internal::EngineTables& tables, bool /*full*/) {
+                          const auto store = tables.Open(1);
+                          found.clear();
+                          for (auto it = store->First(""); it;
+                               it = store->First("", it->key)) {
+                            found += it->key;
+                          }
+                          return absl::OkStatus();
+                        })
                   .ok());
   EXPECT_EQ(found, "0246");
 }

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <thread>  // NOLINT(build/c++11)
 #include <utility>
 #include <vector>
 
@@ -19,13 +20,11 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/shared/internal/engine.h"
 #include "workqueue/shared/internal/ordered_store.h"
-#include "workqueue/simulation/sync.h"
 
 namespace workqueue::internal::table_engine_test {
 namespace {
@@ -33,15 +32,10 @@ namespace {
 // Has one queue, and forgets its first listener.
 class FakeDatabase final : public EngineDatabase {
  public:
-  absl::Status Write(absl::Time /*deadline*/, const Body& body,
-                     const sync::Atomic<bool>* /*interrupted*/) override {
+  absl::Status Run(const Call& call, const Body& body) override {
+    if (!call.writes) ++reads_;
     Tables tables(this);
     return body(tables, /*full=*/false);
-  }
-  absl::Status Read(absl::Time deadline, const Body& body,
-                    const sync::Atomic<bool>* interrupted) override {
-    ++reads_;
-    return Write(deadline, body, interrupted);
   }
   void Interrupted() override {}
   void Vacate(int64_t /*listener*/) override {}
@@ -125,7 +119,8 @@ class SlowListener final : public EngineListener {
   void OnListening(const std::string& client) override {
     if (client == "1") return;
     listens_again.Notify();
-    absl::SleepFor(absl::Milliseconds(50));  // It may stop to listen meanwhile.
+    // It stops to listen meanwhile.
+    for (int i = 0; i < 10000; ++i) std::this_thread::yield();
   }
   void OnDisconnected(const absl::Status& /*why*/) override {}
   void OnPush(HandedOut /*item*/, int64_t /*now*/) override {}
