@@ -219,9 +219,12 @@ absl::Status WouldBlockLoopError() {
 }
 
 void DieIfWouldBlockLoop(absl::string_view call, const absl::Status& error) {
-  if (error == WouldBlockLoopError()) {
-    Fatal(absl::StrCat(call, ": ", error.message()));
+  // There may be no memory for a status to compare with.
+  if (!absl::IsFailedPrecondition(error) ||
+      error.message() != kWouldBlockLoop) {
+    return;
   }
+  Fatal(absl::StrCat(call, ": ", error.message()));
 }
 
 }  // namespace internal

@@ -59,6 +59,9 @@ constexpr absl::Duration kLongestWait = absl::Microseconds(500);
 // wakes the next. A worker that is quick takes several in this time.
 constexpr size_t kMaxWoken = 2;
 
+// After this time, a client that hears nothing asks.
+constexpr absl::Duration kBackSoon = absl::Milliseconds(1);
+
 // The most clients that a request ends: the latest ones. The requests of older
 // clients have been on their way for long.
 constexpr size_t kMostLateClients = 25;
@@ -1399,7 +1402,8 @@ void SharedQueueCore::OnDisconnected(const absl::Status& why) {
     MutexLock lock(&mu_);
     was_listening = listening_;
     listening_ = false;
-    Notice(absl::InfinitePast());
+    // An engine that is back at once needs one look, and not two.
+    Notice(clock()->TimeNow() + kBackSoon);
   }
   if (was_listening && !closed_) {
     errors_.Write(
