@@ -151,12 +151,13 @@ TEST_P(SharedQueueFailoverTest, ALeaderLeadsThere) {
   int64_t token;
   while ((token = (*elector)->token()) == 0) Sleep(absl::Milliseconds(1));
   Demote();
-  while ((*elector)->Healthy().ok()) Sleep(absl::Milliseconds(1));
-  EXPECT_TRUE(absl::IsUnavailable((*elector)->Healthy()))
-      << (*elector)->Healthy();
+  // On a loaded machine, an attempt may have no answer in its time before.
+  while (!absl::IsUnavailable((*elector)->Healthy())) {
+    Sleep(absl::Milliseconds(1));
+  }
   proxy_->LeadTo(other_->socket_path());
   while ((*elector)->token() <= token) Sleep(absl::Milliseconds(1));
-  EXPECT_TRUE((*elector)->Healthy().ok()) << (*elector)->Healthy();
+  while (!(*elector)->Healthy().ok()) Sleep(absl::Milliseconds(1));
   ExpectNoListener("CHANNELS");
 }
 
