@@ -511,12 +511,12 @@ TEST_P(BrokenKillTest, IsFound) {
 INSTANTIATE_TEST_SUITE_P(
     All, BrokenKillTest,
     testing::ValuesIn(std::vector<Broken>{
-        {"NoTokenCheck", KillViolation::kStaleDone, "e[TOKEN] == token",
-         "e[TOKEN] ~= -1   "},
+        {"NoTokenCheck", KillViolation::kStaleDone, "e[TOKEN] ~= x",
+         "e[TOKEN] < -1"},
         {"ShortLease", KillViolation::kOverlap, "LEASES, now + duration",
          "LEASES, now + 20000   "},
-        {"LostLeaseIsRenewed", KillViolation::kOverlap,
-         "return 0 end\n    write('ZADD'", "return 1 end\n    write('ZADD'"},
+        {"LostLeaseIsRenewed", KillViolation::kOverlap, ", X = true }\n\nlocal",
+         "           }\n\nlocal"},
         {"NoDelay", KillViolation::kEarly, "now + delay", "now + 1    "},
         {"AddWhileProcessedIsLost", KillViolation::kLost,
          "e[STATE] == DIRTY then", "e[STATE] == 77777 then"},
