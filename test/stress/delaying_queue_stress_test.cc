@@ -174,6 +174,9 @@ TEST_P(DelayingQueueStressTest, ShutDownAtAnyTime) {
       [] { return std::make_unique<DelayingQueue<int>>(Options()); }, Produce,
       [](DelayingQueue<int>& queue, Ledger& ledger, int) {
         Consume(queue, ledger);
+      },
+      [](DelayingQueue<int>& queue, Ledger&) {
+        EXPECT_FALSE(queue.AddAfter(0, absl::ZeroDuration()));
       });
 }
 

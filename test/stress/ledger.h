@@ -138,10 +138,12 @@ class Threads {
 // Lets several threads shut a queue down while it is in use, in so many rounds.
 // Waiting items are dropped, and queued items are processed. Two threads each
 // call `produce(queue, ledger, items, adds, seed)` and
-// `consume(queue, ledger, number of the thread)`.
-template <typename NewQueue, typename Produce, typename Consume>
+// `consume(queue, ledger, number of the thread)`. `check_end(queue, ledger)`
+// comes last.
+template <typename NewQueue, typename Produce, typename Consume,
+          typename CheckEnd>
 void ExpectShutDownAtAnyTime(int rounds, NewQueue new_queue, Produce produce,
-                             Consume consume) {
+                             Consume consume, CheckEnd check_end) {
   constexpr int kItems = 8, kAdds = 300;
   for (int round = 0; round < rounds; ++round) {
     SCOPED_TRACE(round);
@@ -166,7 +168,7 @@ void ExpectShutDownAtAnyTime(int rounds, NewQueue new_queue, Produce produce,
     producers.Join();
     consumers.Join();
     EXPECT_EQ(queue->Len(), 0u);
-    EXPECT_FALSE(queue->AddAfter(0, absl::ZeroDuration()));
+    check_end(*queue, ledger);
   }
 }
 

@@ -190,7 +190,10 @@ TEST(PriorityQueueStressTest, ConcurrentMovesAndCancels) {
 TEST(PriorityQueueStressTest, ShutDownAtAnyTime) {
   ExpectShutDownAtAnyTime(
       /*rounds=*/100, [] { return std::make_unique<PriorityQueue<int>>(); },
-      Produce, Consume);
+      Produce, Consume,
+      [](PriorityQueue<int>& queue, Ledger&) {
+        EXPECT_FALSE(queue.AddAfter(0, absl::ZeroDuration()));
+      });
 }
 
 // There are fewer items than getters, so getters wait and are woken all the

@@ -153,34 +153,13 @@ TEST_P(QueueStressTest, DoneQueuesItemsAddedDuringProcessing) {
 
 // Several threads shut the queue down while it is in use.
 TEST_P(QueueStressTest, ShutDownAtAnyTime) {
-  constexpr int kRounds = 100, kItems = 8, kAdds = 200;
-  for (int round = 0; round < kRounds; ++round) {
-    SCOPED_TRACE(round);
-    std::mt19937 random(round);
-    Ledger ledger(kItems);
-    const std::unique_ptr<Queue<int>> queue = MakeQueue();
-    Threads producers, consumers, enders;
-    consumers.Start(2, [&](int) { Consume(*queue, ledger); });
-    producers.Start(2, [&](int p) {
-      Produce(*queue, ledger, kItems, kAdds, 2 * round + p);
-    });
-    Produce(*queue, ledger, kItems, static_cast<int>(random() % kAdds), -round);
-    const bool drain_only = round % 2 == 0;
-    enders.Start(2, [&](int) {
-      if (queue->ShutDownWithDrain()) {
-        ledger.Close();
-      } else {
-        EXPECT_FALSE(drain_only) << "nothing else can end a drain";
-      }
-    });
-    if (!drain_only) enders.Start(2, [&](int) { queue->ShutDown(); });
-    enders.Join();
-    producers.Join();
-    consumers.Join();
-    EXPECT_EQ(queue->Len(), 0u);
-    EXPECT_TRUE(queue->ShutDownWithDrain());
-    ledger.ExpectAllProcessed();
-  }
+  ExpectShutDownAtAnyTime(
+      /*rounds=*/100, [this] { return MakeQueue(); }, Produce,
+      [](Queue<int>& queue, Ledger& ledger, int) { Consume(queue, ledger); },
+      [](Queue<int>& queue, Ledger& ledger) {
+        EXPECT_TRUE(queue.ShutDownWithDrain());
+        ledger.ExpectAllProcessed();
+      });
 }
 
 // Does the same as NoAdditionIsLostAndNoItemShared, with metrics. A thread that
