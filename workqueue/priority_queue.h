@@ -219,8 +219,10 @@ class PriorityQueue final
       internal::SortBy(&snapshot.queued, queued_sequences,
                        [](const auto& it) { return -int64_t{it.priority}; });
     }
-    internal::SortBy(&snapshot.waiting, waiting_sequences,
-                     [](const auto& it) { return it.ready_at; });
+    if (!waiting_sequences.empty()) {
+      internal::SortBy(&snapshot.waiting, waiting_sequences,
+                       [](const auto& it) { return it.ready_at; });
+    }
     internal::CountFailures(&snapshot, *rate_limiter_);
     return snapshot;
   }
