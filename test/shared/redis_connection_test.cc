@@ -135,8 +135,8 @@ namespace {
 // however busy the machine is.
 constexpr absl::Duration kTimeout = absl::Milliseconds(200);
 constexpr absl::Duration kLongTimeout = absl::Seconds(10);
-// What a busy machine may add to a timeout. Much shorter than a call would take
-// if its timeout began anew with each byte.
+// A busy machine may add this to a timeout. A call whose timeout began anew
+// with each byte would take much longer.
 constexpr absl::Duration kPatience = absl::Seconds(3);
 
 absl::Time Now() { return Clock::GetRealClock()->TimeNow(); }

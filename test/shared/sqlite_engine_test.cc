@@ -165,8 +165,8 @@ TEST_F(SqliteEngineTest, QueuesOfOneFileAreSeparate) {
   EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
 }
 
-// What meets while another process writes is one transaction. The first call
-// has one of its own: it has begun to wait for that process.
+// Calls that meet while another process writes share one transaction. The first
+// call has one of its own: it has begun to wait for that process.
 TEST_F(SqliteEngineTest, CallsThatMeetAreSyncedTogether) {
   constexpr int kQueues = 8;
   // On a busy machine a call may come too late to meet the others.

@@ -159,10 +159,10 @@ struct LeaderElectorOptions {
   // the Unix epoch, as a `FakeClock` does, and be the same in all electors.
   bool clock_is_the_servers = false;
 
-  // What has the election in the place of a server: a `SqliteEngine`, a
-  // `PostgresEngine`, or for tests a `MemoryEngine`. Then no address may be
-  // given, and `clock_is_the_servers` means nothing. Is used by `Create()`
-  // only. Null means what the address names.
+  // Has the election: a `SqliteEngine`, a `PostgresEngine`, or for tests a
+  // `MemoryEngine`. Then no address may be given, and `clock_is_the_servers`
+  // means nothing. Only `Create()` uses it. Null means that the server or the
+  // file at the address has the election.
   internal::ElectionSource* engine = nullptr;
 };
 

@@ -142,10 +142,10 @@ struct SharedQueueOptionsBase {
   // clock.
   bool clock_is_the_servers = false;
 
-  // What has the queue in the place of a server: a `SqliteEngine`, a
-  // `PostgresEngine`, or for tests a `MemoryEngine`, for which
-  // `clock_is_the_servers` means nothing. Then no address may be given. Is used
-  // by `Create()` only. Null means what the address names.
+  // Has the queue: a `SqliteEngine`, a `PostgresEngine`, or for tests a
+  // `MemoryEngine`, for which `clock_is_the_servers` means nothing. Then no
+  // address may be given. Only `Create()` uses it. Null means that the server
+  // or the file at the address has the queue.
   internal::EngineSource* engine = nullptr;
 };
 

@@ -28,7 +28,7 @@ namespace workqueue::internal {
 // HeldItem
 //
 // An item that the engine has handed out to this process, until the process has
-// told the engine the end of the processing. What was handed out does not
+// told the engine the end of the processing. The members of `HandedOut` do not
 // change.
 struct HeldItem : HandedOut {
   HeldItem(HandedOut out, uint64_t the_id)

@@ -51,7 +51,7 @@ std::string Version() {
                       ".", WORKQUEUE_VERSION_PATCH);
 }
 
-// What is stored of each, in orders that never change.
+// Each returns the members that are stored. Their orders never change.
 template <typename M>
 auto FieldsOfMessage(M& m) {
   return std::tie(m.kind, m.number, m.item.token, m.item.priority,
