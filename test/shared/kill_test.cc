@@ -519,7 +519,7 @@ INSTANTIATE_TEST_SUITE_P(
          "           }\n\nlocal"},
         {"NoDelay", KillViolation::kEarly, "now + delay", "now + 1    "},
         {"AddWhileProcessedIsLost", KillViolation::kLost,
-         "e[STATE] == DIRTY then", "e[STATE] == 77777 then"},
+         "added_again = e[STATE] == DIRTY", "added_again = e[STATE] == 77777"},
         {"LeaseNeverExpires", KillViolation::kStuck, "now >= grace",
          "now < 0 + 00"},
         {"TimeGoesBack", KillViolation::kStuck, "if now < last then",
