@@ -108,9 +108,11 @@ std::optional<EngineReply> EngineHistory::Send(Engine& engine,
   ReaderMutexLock time_lock(&time_mu_);
   request.now = now_;
   const Moment begin = Now();
+  // A broken server may search for ever.
+  const absl::Time deadline = absl::Now() + absl::Seconds(30);
   absl::StatusOr<EngineReply> reply = absl::UnknownError("");
   for (int i = 0; i < kMostTries && absl::IsUnknown(reply.status()); ++i) {
-    reply = engine.Apply(request, absl::Now() + absl::Seconds(30));
+    reply = engine.Apply(request, deadline);
   }
   MutexLock lock(&mu_);
   std::optional<EngineReply> known;

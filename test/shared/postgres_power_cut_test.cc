@@ -288,7 +288,10 @@ TEST(PostgresPowerCutTest, WhatWasAcknowledgedIsThere) {
 // Those below check the checks.
 
 TEST(PostgresPowerCutTest, ALossByAsynchronousCommitsIsFound) {
-  EXPECT_NE(CutPower(100, {}, "&user=hasty"), "");
+  // So that the WAL writer leaves more unsynced.
+  const std::vector<std::string> settings = {"wal_writer_delay=10s",
+                                             "wal_writer_flush_after=1GB"};
+  EXPECT_NE(CutPower(1000, settings, "&user=hasty"), "");
 }
 
 // The engine refuses these two if it may.
