@@ -44,7 +44,9 @@ namespace workqueue {
 //
 // Thread-safe. Every operation takes constant time on average, and blocks for
 // nothing but the mutexes of the limiter and the bucket. Memory is proportional
-// to the items that wait for a token, and is freed by later calls.
+// to the items that wait for a token. Later calls free it in the order in which
+// the items came: after a `TokenBucket::SetLimit()`, an item that still waits
+// holds up those that came later.
 //
 // Example:
 //

@@ -25,7 +25,9 @@ namespace workqueue {
 // items that failed at the same moment are not tried again at the same moment.
 //
 // A factor above 1 makes a delay longer than the other limiter's maximum. Wrap
-// this limiter in a `WithMaxWaitRateLimiter` to keep to a maximum.
+// this limiter in a `WithMaxWaitRateLimiter` to keep to a maximum. It shortens
+// the delay before and after it is varied, so that the longest delays vary,
+// too.
 //
 // Thread-safe.
 //

@@ -26,7 +26,7 @@ namespace workqueue {
 // `BucketRateLimiter` under many requests. It does what client-go's limiter of
 // the same name does, except that an item whose delay is shortened takes no
 // token of a bucket. So the bucket's debt ends: `max_delay` after the last
-// failure of an outage, a failure waits for no token.
+// failure of an outage, a failure waits for its own token only.
 //
 // Thread-safe.
 //

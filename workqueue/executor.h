@@ -63,7 +63,8 @@ class Executor {
 //
 // Runs each task on the thread that submits it, before `Execute()` returns. But
 // a task that is submitted by a running task of any `InlineExecutor` runs on
-// the same thread when that task has returned. So tasks do not nest.
+// the same thread when the outermost task of the thread has returned, which may
+// be one of another executor that runs tasks at once. So tasks do not nest.
 //
 // Use it for callbacks that only pass the work on. The thread that submits a
 // task may be any thread that uses the queue: for example, the thread that

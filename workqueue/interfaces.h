@@ -385,7 +385,9 @@ class Interface {
   // available submits a task to the executor, without a lock of the queue; the
   // task takes the item and calls `callback`. So a callback may call every
   // function of the queue. If several callbacks are submitted at the same time
-  // to an executor with several threads, they may overtake each other.
+  // to an executor with several threads, they may overtake each other. A queue
+  // in memory submits four at most, and the next one when one of them has run:
+  // an executor that runs nothing holds up the callbacks of other executors.
   //
   // `ShutDown()` and `Close()` end the wait: if nothing is queued, the callback
   // gets `absl::CancelledError`. If taking an item throws, the callback gets an
@@ -597,8 +599,9 @@ class RateLimitingInterface : public DelayingInterface<T> {
   // not be tried again. The processing must still be ended.
   virtual absl::Status ForgetFailures(const T& item) = 0;
 
-  // Returns how often a rate limited addition has added `item` since it was
-  // last forgotten.
+  // Returns how often a rate limited addition of `item` has been counted since
+  // it was last forgotten. As in client-go, a `RateLimitingQueue` also counts
+  // those that it refuses because it has been shut down.
   virtual absl::StatusOr<int> CountFailures(const T& item) const = 0;
 
   // `ForgetFailures()`.

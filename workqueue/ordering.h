@@ -130,7 +130,8 @@ class Ordering {
   // An ordering may move the item. The default does nothing.
   virtual void Touch(QueuedItem<T>* /*item*/) {}
 
-  // Returns the number of items in the ordering, with those held back.
+  // Returns the number of items in the ordering, with those held back. Must not
+  // throw.
   virtual size_t Len() const = 0;
 
   // Returns whether there is an item to hand out. Must not throw. The default

@@ -362,6 +362,7 @@ class PriorityQueue final
     if (entry == nullptr || !entry->waiting) return false;
     const Place place = PlaceOfAdded(*entry, options);
     if (delay > absl::ZeroDuration()) {
+      if (retries_ != nullptr) retries_->Inc();
       MakeWaiting(entry, this->clock_->TimeNow() + delay, place);
     } else {
       MakeDirty(entry, place);

@@ -75,10 +75,11 @@ struct QueueOptions {
 //
 // `Hash` and `Eq` are those of a hash set: equal items must have equal hashes.
 // If hashing, comparing or copying a `T`, the ordering or a metric throws, the
-// exception comes out of the call and the queue is unchanged. But `Done()` and
-// the end of a lease always end the processing: an exception from a metric is
-// logged, and an item that the ordering refuses is handed out before the items
-// in the ordering.
+// exception comes out of the call and the queue is unchanged. But an item that
+// a get has taken out of the ordering is handed out before the items in the
+// ordering. And `Done()` and the end of a lease always end the processing: an
+// exception from a metric is logged, and an item that the ordering refuses is
+// handed out before the items in the ordering.
 //
 // A call that adds items, hands them out or ends their processing takes
 // constant time for each item, whatever the queue holds. It allocates nothing

@@ -273,6 +273,7 @@ TEST_F(AsyncControllerTest, IsCancelledAtItsDeadline) {
   // A callback that comes too late is called at once.
   calls[0].context.OnCancel([&cancelled] { ++cancelled; });
   EXPECT_EQ(cancelled, 2);
+  calls[0].context.OnCancel(nullptr);
   // The item stays in flight until the completion.
   EXPECT_EQ(controller->TakeSnapshot()->processing.size(), 1u);
   EXPECT_TRUE((*calls[0].done)(absl::DeadlineExceededError("too late")));
@@ -433,6 +434,23 @@ TEST_F(AsyncControllerTest, RunsOnTheGivenExecutor) {
   controller->queue().Add("b");
   EXPECT_THAT(threads, ElementsAre(std::this_thread::get_id()));
   EXPECT_EQ(controller->queue().Len(), 0u);
+}
+
+// The callbacks that wait for items are deferred there, and run at the end.
+TEST_F(AsyncControllerTest, IsStoppedAndDestroyedByATaskOfAnInlineExecutor) {
+  for (const bool stops : {true, false}) {
+    InlineExecutor executor;
+    ControllerOptions<std::string> options = Options();
+    options.executor = &executor;
+    auto controller = Started(std::move(options));
+    InlineExecutor().Execute([&] {
+      if (stops) {
+        EXPECT_TRUE(controller->Stop());
+      }
+      controller = nullptr;
+    });
+    EXPECT_EQ(controller, nullptr);
+  }
 }
 
 // Tasks that complete at once neither nest nor wait for each other.

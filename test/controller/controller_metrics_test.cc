@@ -119,6 +119,7 @@ class RecordingProvider final : public ControllerMetricsProvider {
  public:
   bool throws = false;
   bool wants_none = false;
+  std::string refused;            // the metric whose making throws
   std::function<void()> on_call;  // by any metric; may be null
 
   const Record& record() const { return record_; }
@@ -180,6 +181,9 @@ class RecordingProvider final : public ControllerMetricsProvider {
   std::unique_ptr<RecordingMetric> New(absl::string_view controller,
                                        absl::string_view metric) {
     if (wants_none) return nullptr;
+#ifdef ABSL_HAVE_EXCEPTIONS
+    if (metric == refused) throw std::runtime_error("refused");
+#endif
     return std::make_unique<RecordingMetric>(
         absl::StrCat(controller, " ", metric), &record_, throws, &on_call);
   }
@@ -480,6 +484,26 @@ TEST_P(ControllerMetricsTest, WhatAMetricThrowsIsDropped) {
   controller->AwaitIdle();
   Step(*controller, 5 * kMs);
   EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}, {"a", 5, 1}}));
+}
+
+TEST(ControllerMetricsProviderTest, WhatItThrowsLeavesNothingInTheLoop) {
+  for (const char* metric : {"max", "sources", "parked", "parked total"}) {
+    FakeClock clock;
+    RecordingProvider provider;
+    provider.refused = metric;
+    const auto loop = std::make_shared<WaitingLoop>(&clock, [] {});
+    ControllerOptions<std::string> options;
+    options.name = "test";
+    options.clock = loop;
+    options.metrics_provider = &provider;
+    options.failures.max_failures = 3;
+    options.reconcile_async = [](const std::string&,
+                                 const AsyncReconcileContext&,
+                                 ReconcileCompletion) {};
+    const auto controller = Controller<std::string>::Create(std::move(options));
+    EXPECT_TRUE(absl::IsInternal(controller.status())) << metric;
+    EXPECT_EQ(loop->RunDue(), absl::InfiniteFuture()) << metric;
+  }
 }
 
 TEST(AsyncControllerMetricsTest, AReconciliationThatCannotBeginIsNotCounted) {

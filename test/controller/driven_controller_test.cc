@@ -370,6 +370,9 @@ TEST_F(DrivenControllerTest, AStopBeforeTheStartIsOverAtOnce) {
   const auto controller = New(Options());
   ASSERT_EQ(controller->StopAsync(absl::InfiniteDuration(), NoteStop()),
             absl::OkStatus());
+  EXPECT_TRUE(absl::IsFailedPrecondition(
+      controller->StartAsync([](const absl::Status&) { ADD_FAILURE(); })));
+  EXPECT_TRUE(absl::IsFailedPrecondition(controller->Start()));
   Step();
   EXPECT_THAT(stops_, ElementsAre(true));
 }

@@ -305,11 +305,14 @@ TEST_F(PriorityQueueTest, CancelDelayedLeavesTheRestAsItIs) {
 }
 
 TEST_F(PriorityQueueTest, RescheduleMovesWhatWaits) {
+  int expected_retries = 0;
   for (int priority : {-5, 0, 5}) {
     Add(At(priority, 5 * kSecond), {"later", "sooner", "now"});
     EXPECT_TRUE(queue_->Reschedule("later", 9 * kSecond));
     EXPECT_TRUE(queue_->Reschedule("sooner", kSecond));
     EXPECT_TRUE(queue_->Reschedule("now", absl::ZeroDuration()));
+    expected_retries += 5;
+    EXPECT_EQ(retries(), expected_retries);
     // It adds at priority 0, and the highest priority counts.
     const int highest = std::max(priority, 0);
     EXPECT_EQ(TakeAll(), (std::vector<Taken>{{"now", highest}}));

@@ -50,7 +50,7 @@ void Reconciliation::OnCancel(absl::AnyInvocable<void() &&> callback) {
       return;  // The earlier callback is destroyed without the lock.
     }
   }
-  std::move(callback)();
+  if (callback != nullptr) std::move(callback)();
 }
 
 void Reconciliation::Cancel() {

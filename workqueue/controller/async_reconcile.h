@@ -151,7 +151,7 @@ class AsyncReconcileContext {
   // calling thread. An exception from it is logged, but on the calling thread
   // it reaches the caller. It is destroyed when the reconciliation is complete,
   // but a call in progress then goes on. A later callback replaces an earlier
-  // one.
+  // one, and null is none.
   void OnCancel(absl::AnyInvocable<void() &&> callback) const {
     reconciliation_->OnCancel(std::move(callback));
   }

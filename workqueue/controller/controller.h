@@ -193,12 +193,14 @@ class Controller final : private internal::ControllerCore {
   //      that fails is not tried again.
   //   3. Blocks until all queued items have been reconciled.
   //
-  // Blocks no longer than `timeout`, measured on the controller's clock. When
-  // `timeout` has passed, the queue is closed in any case. If items are left to
-  // reconcile, `Stop()` then notifies `ReconcileContext::stop`. Items that no
-  // worker has begun to reconcile stay in the queue. Reconciliations in
-  // progress go on, and the destructor waits for them. Those that then end with
-  // an error give their items back to the queue.
+  // Blocks no longer than `timeout`, measured on the controller's clock, but
+  // until a start in progress has ended: that of `StartAsync()` ends only while
+  // the loop runs. When `timeout` has passed, the queue is closed in any case.
+  // If items are left to reconcile, `Stop()` then notifies
+  // `ReconcileContext::stop`. Items that no worker has begun to reconcile stay
+  // in the queue. Reconciliations in progress go on, and the destructor waits
+  // for them. Those that then end with an error give their items back to the
+  // queue.
   //
   // A queue that the controller makes is destroyed with the controller. A queue
   // whose items live elsewhere keeps them there, and `Stop()` does not wait for
@@ -210,10 +212,11 @@ class Controller final : private internal::ControllerCore {
   // `Source::term`.
   //
   // May be called from any thread and more than once. If the `timeout` of one
-  // call passes, other calls that wait for the queued items return, too. If
-  // the reconcile function or a source calls `Stop()`, the controller begins to
-  // stop, and `Stop()` returns false without waiting. So does a call that would
-  // block the thread of the loop that is `ControllerOptions::clock`.
+  // call passes while items are left, other calls that wait for the queued
+  // items return, too, and each later call returns false. If the reconcile
+  // function or a source calls `Stop()`, the controller begins to stop, and
+  // `Stop()` returns false without waiting. So does a call that would block the
+  // thread of the loop that is `ControllerOptions::clock`.
   bool Stop(absl::Duration timeout = absl::InfiniteDuration()) {
     return Lifecycle::Stop(timeout);
   }

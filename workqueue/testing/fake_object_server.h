@@ -111,7 +111,7 @@ class FakeObjectServer {
 
   // Forgets the past. These end with an `absl::OutOfRangeError`: a watch that
   // has not sent all changes up to now, a watch that begins at an earlier
-  // version, and a list of which pages are left.
+  // version, and a list of an earlier version of which pages are left.
   void Compact() {
     internal::MutexLock lock(&mu_);
     compacted_ = history_.size();

@@ -21,6 +21,7 @@
 #include "workqueue/base/exceptions.h"
 #include "workqueue/base/gate.h"
 #include "workqueue/base/mutex_lock.h"
+#include "workqueue/base/trampoline.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/controller/async_reconcile.h"
 #include "workqueue/controller/controller_options.h"
@@ -523,6 +524,7 @@ void AsyncWorkers::CancelLost() {
 }
 
 void AsyncWorkers::Close() {
+  Trampoline::RunDeferred();
   {
     MutexLock lock(&mu_);
     stopped_acquiring_ = true;

@@ -60,6 +60,11 @@ class KeptAdds final : public ForwardingRateLimitingQueue<T>,
     if (loop_ != nullptr) loop_->Add(this);
   }
 
+  // Also called without `Stop()`, if the constructor of the controller throws.
+  ~KeptAdds() override {
+    if (loop_ != nullptr) loop_->Remove(this);
+  }
+
   absl::Status AddItems(const AddOptions& options,
                         absl::Span<const T> items) override {
     const bool can_be_kept = !options.rate_limited && !options.reschedule;

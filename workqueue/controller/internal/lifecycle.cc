@@ -29,6 +29,7 @@
 #include "workqueue/base/gate.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/base/printable.h"
+#include "workqueue/base/trampoline.h"
 #include "workqueue/base/worker_pool.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/controller/controller_options.h"
@@ -163,7 +164,7 @@ absl::Status Lifecycle::StartAsync(StartedCallback started) {
 absl::Status Lifecycle::BeginStart() {
   {
     MutexLock lock(&mu_);
-    if (state_ != State::kNew) {
+    if (state_ != State::kNew || stopping_.HasBeenNotified()) {
       return absl::FailedPreconditionError(absl::StrCat(
           log_.who(), stopping_.HasBeenNotified()
                           ? " has been stopped, and cannot be started again"
@@ -522,6 +523,7 @@ bool Lifecycle::Stop(absl::Duration timeout) {
       CloseQueue();
       return false;
     }
+    Trampoline::RunDeferred();
     MutexLock lock(&mu_);
     const auto over = [this, &call]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
       return !MustWait(call);
