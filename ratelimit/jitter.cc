@@ -24,7 +24,7 @@ uint64_t JitterOptions::RandomSeed() {
 
 absl::StatusOr<std::unique_ptr<Jitter>> Jitter::Create(
     const JitterOptions& options) {
-  // The caller has set none of the fields.
+  // These come from `PlusMinus()`, whose caller knows only the fraction.
   const double fraction = (options.max_factor - options.min_factor) / 2;
   const double middle = options.min_factor + fraction;
   if (std::abs(middle - 1) < 1e-9 && (fraction < 0 || fraction > 1)) {

@@ -115,8 +115,7 @@ bool TokenBucket::Allow(int64_t n) {
 
 Reservation TokenBucket::Reserve(int64_t n, absl::Duration max_wait) {
   MutexLock lock(&mu_);
-  return ReserveWithin(n, clock_->TimeNow(),
-                       std::max(max_wait, absl::ZeroDuration()));
+  return ReserveWithin(n, clock_->TimeNow(), max_wait);
 }
 
 absl::Status TokenBucket::Wait(int64_t n, absl::Duration timeout) {
@@ -150,8 +149,7 @@ absl::Status TokenBucket::DoWait(
           "n must not exceed burst, which is ", burst_, ", but is ", n));
     }
     now = clock_->TimeNow();
-    reservation =
-        ReserveWithin(n, now, std::max(timeout, absl::ZeroDuration()));
+    reservation = ReserveWithin(n, now, timeout);
   }
   if (!reservation.ok()) {
     return absl::DeadlineExceededError(
@@ -209,7 +207,10 @@ Reservation TokenBucket::ReserveWithin(int64_t n, absl::Time now,
   const double tokens = TokensAt(now) - static_cast<double>(n);
   const absl::Duration wait =
       tokens < 0 ? TimeFor(-tokens, rate_) : absl::ZeroDuration();
-  if (wait > max_wait || wait == absl::InfiniteDuration()) return Reservation();
+  if (wait > std::max(max_wait, absl::ZeroDuration()) ||
+      wait == absl::InfiniteDuration()) {
+    return Reservation();
+  }
 
   last_ = now;
   tokens_ = tokens;

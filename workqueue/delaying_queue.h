@@ -162,8 +162,9 @@ class DelayingQueue final
 
   absl::StatusOr<bool> ShutDownAndDrain(
       std::optional<absl::Duration> drain) override {
-    // A thread that sees the begin of a drain can end it by a shutdown. So the
-    // drain begins below before anything shows. This object may be gone then.
+    // Not before a drain: a thread that saw `ShuttingDown()` could call
+    // `ShutDown()` to end a drain that has not begun below yet. Nor after it:
+    // this object may be gone.
     if (!drain.has_value()) StopWaiting();
     return Base::ShutDownAndDrain(drain);
   }
@@ -352,14 +353,12 @@ class DelayingQueue final
     const absl::Time now = clock_->TimeNow();
     if (now < ready_at) return false;
     bool taken = false;
-    internal::TryCall([&] {
+    internal::TryCall([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
       HoldCallbacks hold;
       const internal::MutexTryLock lock(&mu_);
       if (!lock.held()) return;  // The queue below may call this function.
-      [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-        DrainAddChannel(now);
-        taken = AddInsteadOfWaiting(item, hash).ok();
-      }();
+      DrainAddChannel(now);
+      taken = AddInsteadOfWaiting(item, hash).ok();
     });
     return taken;
   }
@@ -436,8 +435,7 @@ class DelayingQueue final
   }
 
   // Moves some of the items that are due to the queue below, and returns
-  // whether more may be due. `add(item)` adds an item to that queue, and
-  // returns a status.
+  // whether more may be due.
   bool AddDueBatch(absl::Time now) {
     HoldCallbacks hold;
     MutexLock lock(&mu_);
@@ -453,6 +451,8 @@ class DelayingQueue final
                                       });
   }
 
+  // The part with the lock. `add(item)` adds an item to the queue below, and
+  // returns a status.
   template <typename F>
   bool AddDueBatch(absl::Time now, F add) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     for (int i = 0; i < WaitingLoop::Client::kMostAtOnce; ++i) {

@@ -84,8 +84,8 @@ struct AddOptions {
   std::optional<absl::Duration> after = std::nullopt;
 
   // Whether the rate limiter chooses a delay. The shorter of its delay and
-  // `after` counts; its delay alone counts if `after` is zero. So a negative
-  // `after` adds at once, as in controller-runtime.
+  // `after` counts; its delay alone counts if `after` is zero or not given. So
+  // a negative `after` adds at once, as in controller-runtime.
   bool rate_limited = false;
 
   // An item of a higher priority is handed out first. A controller keeps the

@@ -188,8 +188,8 @@ class MetricsProvider {
     return nullptr;
   }
 
-  // The same for the items that wait and have failed. By default these are the
-  // metrics of other queues.
+  // The same for the items that wait, and for those that have failed. By
+  // default these are the metrics of other queues.
   virtual std::unique_ptr<SettableGaugeMetric> NewEngineWaitingItemsMetric(
       absl::string_view name) {
     return NewWaitingItemsMetric(name);

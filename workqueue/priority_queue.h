@@ -184,8 +184,8 @@ class PriorityQueue final
   }
   absl::StatusOr<Snapshot<T>> TakeSnapshotWith(
       const SnapshotOptions<T>& options) const override {
-    // A lock applies the additions that have been pushed, which a caller cannot
-    // see.
+    // Taking the lock changes the queue: it applies what has been pushed. No
+    // caller can tell.
     auto* const self = const_cast<PriorityQueue*>(this);
     Snapshot<T> snapshot;
     // Of the queued and of the waiting items; empty if these are in order.
@@ -545,7 +545,7 @@ class PriorityQueue final
 
   // Does the work of `Run()`, and returns the time of the next call.
   absl::Time RunBatch(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
-    // The lock is released then, so that other threads can take it.
+    // A batch only: between two, other threads can take the lock.
     for (int i = 0; i < kMostAtOnce; ++i) {
       if (waiting_.empty()) {
         if (this->ShuttingDown()) waiting_.Clear();

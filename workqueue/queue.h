@@ -168,7 +168,8 @@ class Queue
     });
   }
 
-  // Of the layer above, which sets it before it uses the queue. May be null.
+  // Called with the lock held when the queue is shut down. The layer above sets
+  // it before it uses the queue; null without one.
   std::function<void()> on_shut_down_;
 };
 

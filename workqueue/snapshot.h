@@ -242,8 +242,9 @@ struct SnapshotOptions {
   // being processed, too.) `max` is ignored then. Not owned.
   const T* only = nullptr;
 
-  // Whether waiting items count. Without them, a delaying queue only asks the
-  // queue below, and so waits for no item that is being added to it.
+  // Whether a delaying queue counts its waiting items. Without them, it only
+  // asks the queue below, and so waits for no item that is being added to it.
+  // Other queues always count theirs.
   bool waiting = true;
 
   // Whether to list the items that fail or are parked, and the processes that

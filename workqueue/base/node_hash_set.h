@@ -12,7 +12,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "absl/base/attributes.h"
 #include "absl/numeric/int128.h"
 #include "absl/types/span.h"
 #include "workqueue/base/hash_index.h"

@@ -266,11 +266,6 @@ class Slab {
     alignas(E) char storage[kChunkSize][sizeof(E)];
   };
 
-  static SlabId IdOf(size_t number, int index) {
-    return static_cast<SlabId>(number * kChunkSize) +
-           static_cast<SlabId>(index);
-  }
-
   static int IndexOf(SlabId id) { return static_cast<int>(id % kChunkSize); }
 
   bool HasRoom() const { return current_ != nullptr && current_->free != 0; }
@@ -346,7 +341,7 @@ class Slab {
       spare_ = chunk->next_spare;
       --spare_chunks_;
     }
-    chunk->first_id = IdOf(number, 0);
+    chunk->first_id = static_cast<SlabId>(number * kChunkSize);
     return chunk;
   }
 

@@ -4,7 +4,6 @@
 #include "workqueue/controller/async_reconcile.h"
 
 #include <algorithm>
-#include <atomic>
 #include <functional>
 #include <memory>
 #include <utility>

@@ -136,8 +136,7 @@ absl::Status CheckSource(size_t i, bool has_run, bool has_run_async,
         "run_async"));
   }
   if (!restart_backoff.has_value()) return absl::OkStatus();
-  return CheckRestartBackoff(absl::StrCat("sources[", i, "].restart_backoff"),
-                             *restart_backoff);
+  return CheckRestartBackoff(source + ".restart_backoff", *restart_backoff);
 }
 
 absl::Status CheckTerms(size_t sources_with_term) {

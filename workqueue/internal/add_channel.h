@@ -23,9 +23,9 @@ namespace workqueue::internal {
 //
 // A buffer of items that are to be added later. Callers of a queue push items.
 // The queue receives them, mostly on the thread of its waiting loop (the loop).
-// If the channel is full, a caller waits for room for a short time only: the
-// thread that makes room may be the caller's own. Then it should receive them
-// itself.
+// If the channel is full, a caller waits for room for a short time only,
+// because it may itself be the thread that makes room. Then it should receive
+// the items itself.
 //
 // The loop tells the channel until when it sleeps. A push wakes the loop only
 // if the item is due before that time or if the channel is at least half full.
@@ -79,8 +79,8 @@ class AddChannel {
   }
 
   // Does what `Push()` does, except if `item` is due before the loop's wake
-  // time, or if the channel is full. It is so at each multiple of `kCapacity`,
-  // so that callers wait for room only then.
+  // time, or if the number of items is a multiple of `kCapacity`: callers wait
+  // for room only then.
   TryPushResult TryPush(const T& item, size_t hash, absl::Time ready_at) {
     internal::MutexLock lock(&mu_);
     if (closed_) return TryPushResult::kClosed;

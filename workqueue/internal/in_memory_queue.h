@@ -141,8 +141,8 @@ class InMemoryQueue : public QueueCore<T, Order, Hash, Eq>,
 
   absl::StatusOr<Snapshot<T>> TakeSnapshotWith(
       const SnapshotOptions<T>& options) const override {
-    // To take the lock applies the additions that have been pushed, which a
-    // caller cannot see.
+    // Taking the lock changes the queue: it applies what has been pushed. No
+    // caller can tell.
     auto* const self = const_cast<InMemoryQueue*>(this);
     Snapshot<T> snapshot;
     if (options.only != nullptr) {

@@ -136,7 +136,8 @@ constexpr bool CanPush() {
 //     is ready.
 //   * `bool ForFirst(size_t max, visit) const`: calls `visit` with the first
 //     `max` entries, or with all if there are no more, and returns true. If it
-//     cannot tell the order, it returns false, and may have visited some.
+//     cannot tell the order, it returns false, and may have visited some. It
+//     may visit all of its entries in any order, if its queue sorts the copies.
 //   * `std::vector<OrderingBound<T>> Bounds(const Entry*, size_t max) const`:
 //     returns what `Ordering::Bounds()` does.
 //   * Without priorities, also `void Push(Entry*)`, which inserts an entry, and
@@ -277,16 +278,15 @@ class QueueCore : public Order::QueueInterface, protected QueueState {
   }
 
   // Removes the next item from the order, and marks it as being processed since
-  // `now`, a coarse time. An item must be ready. Calls `copy(entry)`
-  // first. If `copy` or a metric throws, the item stays queued.
+  // `now`, a coarse time. An item must be ready. Calls `copy(entry)` first. If
+  // `copy` or a metric throws, the item stays queued.
   template <typename F>
   ABSL_ATTRIBUTE_ALWAYS_INLINE inline Entry* HandOut(CompactTime now, F copy)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    Entry* entry = nullptr;
-    absl::Cleanup undo = [this, &entry]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-      if (entry != nullptr) order_.PutBack(entry);
+    Entry* const entry = order_.Pop();
+    absl::Cleanup undo = [this, entry]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      order_.PutBack(entry);
     };
-    entry = order_.Pop();
     copy(*entry);
     if (metrics_ != nullptr) {
       metrics_->OnGet(entry->times, entry->priority());

@@ -221,15 +221,16 @@ std::unique_ptr<Ticker> SampleGauge(
   Clock* const clock = loop->clock();
   const auto errors =
       std::make_shared<ErrorLog>("queue", name, log_sink, clock);
-  const auto set_gauge = [gauge, sample = std::move(sample)] {
-    const std::optional<size_t> value = sample();
-    if (value.has_value()) gauge->Set(static_cast<double>(*value));
-  };
   return std::make_unique<Ticker>(
       std::move(loop), clock, QueueMetrics::UpdatePeriod(),
-      [errors, set_gauge] {
+      [errors, gauge, sample = std::move(sample)] {
         errors->Try([] { return "a gauge cannot be set"; },
-                    [&set_gauge] { set_gauge(); });
+                    [&] {
+                      const std::optional<size_t> value = sample();
+                      if (value.has_value()) {
+                        gauge->Set(static_cast<double>(*value));
+                      }
+                    });
       });
 }
 

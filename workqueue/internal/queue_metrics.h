@@ -74,7 +74,7 @@ class QueueMetrics {
   // processing counts as ended nevertheless.
   void OnDone(const ItemTimes& times);
 
-  // Reports the age of the item that was added first.
+  // Reports the age of the oldest queued item; zero if none is queued.
   void UpdateOldestQueued();
 
   // Reports the work in progress. `oldest` points to the times of the item that

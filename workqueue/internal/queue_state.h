@@ -231,17 +231,18 @@ class QueueState {
  protected:
   // The number of threads that block in `AwaitItem()` or `AwaitDrained()`.
   size_t blocked_ ABSL_GUARDED_BY(mu_) = 0;
-  // The threads that wait and have not been woken, the last one first, the
-  // callbacks likewise, but the first one first, and the number of both that
-  // have been woken and do not run yet. While an item is ready and one of them
-  // waits, at least one has been woken; and if a thread waits, a thread. This
-  // class wakes callbacks, and the derived class does whatever else happens to
-  // them. A callback that is cancelled after it has been woken leaves that
-  // number: its executor may be busy for long.
+  // The threads and callbacks that have been woken and do not run yet, and the
+  // threads among them. While an item is ready and one of either waits, the
+  // first number is not zero; while a thread waits, nor is the second.
   size_t woken_getters_ ABSL_GUARDED_BY(mu_) = 0;
-  size_t woken_threads_ ABSL_GUARDED_BY(mu_) = 0;  // those that are threads
-  size_t cancelled_ ABSL_GUARDED_BY(mu_) = 0;      // tasks without a callback
+  size_t woken_threads_ ABSL_GUARDED_BY(mu_) = 0;
+  // The tasks of callbacks that were cancelled after they had been woken. These
+  // do not count as woken: their executor may be busy for long.
+  size_t cancelled_ ABSL_GUARDED_BY(mu_) = 0;
+  // The callbacks that wait and have not been woken, the first one first. This
+  // class wakes them; the derived class does whatever else happens to them.
   IntrusiveList<CallbackGetter> callbacks_ ABSL_GUARDED_BY(mu_);
+  // The threads that wait and have not been woken, the last one first.
   IntrusiveList<Getter> getters_ ABSL_GUARDED_BY(mu_);
 
   // The members that every call uses are next to each other, because each line

@@ -237,14 +237,14 @@ class TimingWheel {
       PushBack(never_, id);
       return kNever;
     }
-    const size_t index = RingFor(tick - now_);
+    size_t index = RingFor(tick - now_);
     const bool too_far = index == rings_.size();
-    Ring& ring = too_far ? rings_.back() : rings_[index];
+    if (too_far) --index;
+    Ring& ring = rings_[index];
     const int64_t step =
         too_far ? now_ / ring.span + slots_ - 1 : tick / ring.span;
     const size_t slot = static_cast<size_t>(step % slots_);
-    at.list = static_cast<uint32_t>(&ring - rings_.data()) * slots_ +
-              static_cast<uint32_t>(slot);
+    at.list = static_cast<uint32_t>(index * slots_ + slot);
     PushBack(ring.slots[slot], id);
     ring.SetEmpty(slot, false);
     return step * ring.span;

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 
 #include "absl/time/time.h"
 #include "workqueue/base/exceptions.h"
@@ -251,7 +250,7 @@ class WaitingHeap {
   }
 
   TimeScale scale_;
-  int64_t latest_now_ = (std::numeric_limits<int64_t>::min)();  // on scale_
+  int64_t latest_now_ = TimeScale::kAlways;  // on scale_
   uint32_t next_sequence_;
   // By id: an index in heap_, or kInRun and one in run_.
   SegmentedArray<uint32_t> places_;

@@ -61,8 +61,10 @@ class ControllerCore : public Lifecycle {
   // Returns whether to reconcile an item that has been acquired.
   bool ShouldProcess(LeasedItem& item);
 
-  // Return the term in which a reconciliation would begin, whether none may
-  // begin in it, and now, and whether the term of one that has begun is over.
+  // `Term()` is the term in which a reconciliation would begin now.
+  // `StandsBy(term)` tells whether none may begin in `term`, and `StandsBy()`
+  // whether none may now. `HasLostTerm(term)` tells whether `term`, in which
+  // one has begun, is over.
   int64_t Term() const { return term_ == nullptr ? 0 : term_(); }
   bool StandsBy(int64_t term) const { return term_ != nullptr && term == 0; }
   bool StandsBy() const { return StandsBy(Term()); }

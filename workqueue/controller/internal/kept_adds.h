@@ -13,7 +13,6 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
@@ -29,6 +28,7 @@
 #include "workqueue/interfaces.h"
 #include "workqueue/internal/forwarding_queue.h"
 #include "workqueue/simulation/sync.h"
+#include "workqueue/timer/waiting_loop.h"
 
 namespace workqueue::internal {
 
