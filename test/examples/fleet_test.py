@@ -24,6 +24,9 @@ import time
 import urllib.error
 import urllib.request
 
+PROMETHEUS = (pathlib.Path(__file__).resolve().parent.parent.parent
+              / "workqueue/prometheus")
+DASHBOARD = PROMETHEUS / "grafana_dashboard.json"
 PROCESSES = 3
 CALL_TIMEOUT = 2.0  # Those of the program.
 TIME_TO_FINISH = 5.0
@@ -89,8 +92,7 @@ class Scrapes:
 
     INTERVAL = 5  # seconds
     LATER = 300   # So many scrapes more, which find what the last one found.
-    ALERTS = (pathlib.Path(__file__).resolve().parent.parent.parent
-              / "workqueue/prometheus/alerts.yaml")
+    ALERTS = PROMETHEUS / "alerts.yaml"
 
     def __init__(self):
         self.start = time.monotonic()
@@ -370,6 +372,9 @@ def run(program):
     await_true("killed server: a new process does not say why, and since when", lambda:
                re.search("no queue since 20.*" + str(fleet.server.socket),
                          late.get("/readyz")[1]))
+    for metric in re.findall(r"label_values\((\w+)", DASHBOARD.read_text()):
+        if late.metric(metric) is None:
+            fail(f"the dashboard does not show the new process, which has no {metric}")
     await_true("killed server: it is not told how long", lambda: all(
         p.metric("workqueue_engine_unreachable_seconds") > ALERT_AFTER + SLACK
         + Scrapes.INTERVAL for p in fleet.processes), 2 * PATIENCE)
