@@ -103,8 +103,9 @@ files stay holes. Says once when the copy is in sync. Runs until SIGINT or
 SIGTERM, then mirrors the changes made so far, and exits. A second signal stops
 the program at once.
 
-Without --from and --to, the program runs a demo on two temporary trees, and
-removes them at the end.
+Without --from and --to, the program runs a demo on two temporary trees, for
+some seconds, or with --metrics-port until SIGINT or SIGTERM. It removes them at
+the end.
 
   --from DIR       the source tree
   --to DIR         the copy; everything in it that is not in the source is
