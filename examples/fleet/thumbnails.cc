@@ -20,7 +20,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include <atomic>
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>  // NOLINT(build/c++17)
@@ -209,8 +209,8 @@ class Thumbnails {
   std::ofstream log_;
 };
 
-// Adds each picture that changes, and now and then all that have no thumbnail:
-// a server that has lost its data has lost the queue, too.
+// Adds each picture that is new or changes, and now and then all that have no
+// thumbnail: a server that has lost its data has lost the queue, too.
 workqueue::Source<std::string> NewSource(
     Thumbnails* thumbnails, const std::unique_ptr<Controller>* controller) {
   workqueue::Source<std::string> source;
@@ -231,9 +231,10 @@ workqueue::Source<std::string> NewSource(
         if (gone) continue;
         if (context.stop.HasBeenNotified()) return absl::OkStatus();
         const auto it = known.find(name);
-        const bool is_old = resyncs && thumbnails->IsOld(name);
-        bool changed = it != known.end() && it->second != time;
-        if (it == known.end() && is_old) {
+        const bool is_new = it == known.end();
+        const bool is_old = (resyncs || is_new) && thumbnails->IsOld(name);
+        bool changed = !is_new && it->second != time;
+        if (is_new && is_old) {
           // It may have changed while no process ran.
           const auto failed = (*controller)->failures().Find(name);
           if (!failed.ok() && !absl::IsNotFound(failed.status())) continue;
@@ -269,14 +270,37 @@ int Answer(mg_connection* connection, const char* status,
   return 1;
 }
 
-// `created` is the controller, or null before there is one.
-int Ready(mg_connection* connection, void* created) {
-  const Controller* const controller =
-      *static_cast<std::atomic<Controller*>*>(created);
-  const absl::Status status =
-      controller != nullptr
-          ? controller->Healthy()
-          : absl::UnavailableError("the server of the queue has not answered");
+// Whether the process does its work, and if not, why.
+class Health {
+ public:
+  // There is no queue: a `Create()` has returned `error`.
+  void SetError(const absl::Status& error) {
+    const std::lock_guard<std::mutex> lock(mu_);
+    since_ = std::min(since_, absl::Now());
+    error_ = absl::Status(
+        error.code(), absl::StrCat("no queue since ", absl::FormatTime(since_),
+                                   ": ", error.message()));
+  }
+
+  void SetController(const Controller* controller) {
+    const std::lock_guard<std::mutex> lock(mu_);
+    controller_ = controller;
+  }
+
+  absl::Status Check() const {
+    const std::lock_guard<std::mutex> lock(mu_);
+    return controller_ != nullptr ? controller_->Healthy() : error_;
+  }
+
+ private:
+  mutable std::mutex mu_;
+  const Controller* controller_ = nullptr;
+  absl::Status error_ = absl::UnavailableError("the queue is being opened");
+  absl::Time since_ = absl::InfiniteFuture();
+};
+
+int Ready(mg_connection* connection, void* health) {
+  const absl::Status status = static_cast<const Health*>(health)->Check();
   return Answer(connection, status.ok() ? "200 OK" : "503 Service Unavailable",
                 absl::StrCat(status.ToString(), "\n"));
 }
@@ -323,7 +347,7 @@ int main(int argc, char* argv[]) {
   if (!inspection.ok()) return Fail(inspection.status());
   workqueue::InspectHandler handler(inspection->get());
   std::unique_ptr<Controller> controller;
-  std::atomic<Controller*> created{nullptr};
+  Health health;
 
   // The probe is served first: the server of the queue may be away.
   const std::string port = absl::StrCat("127.0.0.1:", argc > 3 ? argv[3] : "0");
@@ -335,7 +359,7 @@ int main(int argc, char* argv[]) {
     return Fail(
         absl::UnavailableError(absl::StrCat("cannot listen at ", port)));
   }
-  mg_set_request_handler(server.get(), "/readyz$", Ready, &created);
+  mg_set_request_handler(server.get(), "/readyz$", Ready, &health);
   mg_set_request_handler(server.get(), "/metrics$", Metrics, registry.get());
   workqueue::CivetwebInspectPage page(server.get(), "/workqueue", &handler);
   mg_server_port listening = {};
@@ -359,6 +383,7 @@ int main(int argc, char* argv[]) {
                !absl::IsUnknown(queue.status())) {
       return Fail(queue.status());
     } else {
+      health.SetError(queue.status());
       log.Log(absl::LogSeverity::kWarning, queue.status().ToString());
       const timespec delay = absl::ToTimespec(kBetweenCreates);
       if (sigtimedwait(&signals, nullptr, &delay) > 0) return 0;
@@ -378,7 +403,7 @@ int main(int argc, char* argv[]) {
   auto new_controller = Controller::Create(std::move(options));
   if (!new_controller.ok()) return Fail(new_controller.status());
   controller = *std::move(new_controller);
-  created = controller.get();
+  health.SetController(controller.get());
   const auto registration =
       (*inspection)
           ->Add("thumbnails", workqueue::InspectController(controller.get()));
@@ -396,5 +421,5 @@ int main(int argc, char* argv[]) {
   starter.join();
   if (!started.ok()) return Fail(started);
   std::printf(done ? "this process is done\n" : "something is left\n");
-  return 0;
+  return done ? 0 : 1;
 }

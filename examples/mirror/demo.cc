@@ -89,10 +89,15 @@ class Faults {
   std::atomic<int64_t> changes_{0};
 };
 
-// Changes the tree at `from` for `duration`. Moves the tree at `to` away for a
-// tenth of that time.
+// Empties the tree at `from`, and changes it for `duration`. Moves the tree at
+// `to` away for a tenth of that time.
 void MakeChanges(const fs::path& from, const fs::path& to, int files,
                  absl::Duration duration, const std::atomic<bool>& stop) {
+  std::error_code error;
+  for (const fs::path& path : fs::directory_iterator(from)) {
+    fs::remove_all(path, error);
+  }
+  std::ofstream(from / Faults::kRefused) << "until the demo ends";
   Churn churn(from, /*seed=*/1);
   for (int made = 0; made < files && !stop; made += 1000) {
     churn.CreateFiles(std::min(files - made, 1000));
@@ -100,7 +105,6 @@ void MakeChanges(const fs::path& from, const fs::path& to, int files,
   workqueue::Clock* const clock = workqueue::Clock::GetRealClock();
   const absl::Time start = clock->TimeNow();
   const fs::path away = to.native() + ".away";
-  std::error_code error;
   while (!stop && clock->TimeNow() < start + duration) {
     for (int i = 0; i < 100; ++i) churn.Step();
     // Makes changes in bursts, like most programs.
@@ -130,9 +134,11 @@ int RunDemo(const Options& options, Mirror::Options mirror_options,
   std::error_code error;
   fs::create_directory(from, error);
   fs::create_directory(to, error);
-  std::ofstream(from / Faults::kRefused) << "until the demo ends";
-  std::printf("demo: %s -> %s\n%s\n", from.c_str(), to.c_str(),
-              Faults::kDescription);
+  // Somebody may look at the page for as long as they like.
+  const bool until_signal = options.metrics_port.has_value();
+  std::printf(
+      "demo: %s -> %s\n%s\n%s", from.c_str(), to.c_str(), Faults::kDescription,
+      until_signal ? "the changes begin again and again, until Ctrl-C\n" : "");
   std::fflush(stdout);
 
   Faults faults;
@@ -155,7 +161,9 @@ int RunDemo(const Options& options, Mirror::Options mirror_options,
   std::atomic<bool> stop{false};
   std::atomic<bool> ended{false};
   std::thread changes([&] {
-    MakeChanges(from, to, options.demo_files, duration, stop);
+    do {
+      MakeChanges(from, to, options.demo_files, duration, stop);
+    } while (until_signal && !stop);
     ended = true;
   });
   while (!ended) {

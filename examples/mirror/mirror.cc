@@ -13,6 +13,7 @@
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
@@ -26,6 +27,7 @@
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/controller/source.h"
 #include "workqueue/interfaces.h"
+#include "workqueue/snapshot.h"
 
 namespace mirror {
 namespace {
@@ -36,6 +38,9 @@ constexpr int kLastTries = 5;
 // If another process changes a path during a reconciliation, the mirror retries
 // the path. The mirror reports the failure only after this many tries.
 constexpr int kPatience = 8;
+
+// Signals wait for the line that tells the progress.
+constexpr absl::Duration kProgressTimeout = absl::Milliseconds(100);
 
 double ToMilliseconds(absl::Duration d) {
   return absl::ToDoubleMilliseconds(d);
@@ -258,10 +263,16 @@ void Mirror::Abort() {
 }
 
 std::string Mirror::Progress() const {
-  return absl::StrFormat("events %d, reconciles %d, queued %d, failing %d",
-                         watcher_ != nullptr ? watcher_->events() : 0,
-                         metrics_.done(), controller_->queue().Len(),
-                         failures_.size());
+  workqueue::SnapshotOptions<std::string> numbers;
+  numbers.max = 0;
+  numbers.waiting = false;
+  numbers.timeout = kProgressTimeout;
+  const auto snapshot = controller_->queue().TakeSnapshotWith(numbers);
+  return absl::StrFormat(
+      "events %d, reconciles %d, queued %s, failing %d",
+      watcher_ != nullptr ? watcher_->events() : 0, metrics_.done(),
+      snapshot.ok() ? absl::StrCat(snapshot->num_queued) : "?",
+      failures_.size());
 }
 
 std::string Mirror::Summary() const {

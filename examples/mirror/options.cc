@@ -6,6 +6,7 @@
 #include <getopt.h>
 
 #include <filesystem>  // NOLINT(build/c++17)
+#include <map>
 #include <string>
 #include <system_error>  // NOLINT(build/c++11)
 
@@ -102,8 +103,9 @@ files stay holes. Says once when the copy is in sync. Runs until SIGINT or
 SIGTERM, then mirrors the changes made so far, and exits. A second signal stops
 the program at once.
 
-Without --from and --to, the program runs a demo on two temporary trees, and
-removes them at the end.
+Without --from and --to, the program runs a demo on two temporary trees, for
+some seconds, or with --metrics-port until SIGINT or SIGTERM. It removes them at
+the end.
 
   --from DIR       the source tree
   --to DIR         the copy; everything in it that is not in the source is
@@ -128,7 +130,9 @@ Exit status: 0 if everything is mirrored, 1 if not, 2 if a flag is wrong.
 
 absl::StatusOr<Options> ParseOptions(int argc, char* argv[]) {
   Options options;
-  const auto set = [&options](int id, absl::string_view value) {
+  std::map<int, std::string> given;  // the values of the flags
+  const auto set = [&](int id, absl::string_view value) {
+    given[id] = std::string(value);
     switch (id) {
       case kHelp:
         options.help = true;
@@ -173,6 +177,12 @@ absl::StatusOr<Options> ParseOptions(int argc, char* argv[]) {
     return options.from.empty() ? BadOption("--to", "", "requires --from")
                                 : BadOption("--from", "", "requires --to");
   }
+  if (given.count(kQueue) != 0 && options.shared.empty()) {
+    return BadOption("--queue", options.queue, "requires --shared");
+  }
+  if (given.count(kResync) != 0 && options.once) {
+    return BadOption("--resync", given[kResync], "is not for --once");
+  }
   if (options.from.empty()) {
     if (options.once)
       return BadOption("--once", "", "requires --from and --to");
@@ -180,6 +190,10 @@ absl::StatusOr<Options> ParseOptions(int argc, char* argv[]) {
       return BadOption("--shared", options.shared, "requires --from and --to");
     }
     return options;
+  }
+  if (given.count(kDemoFiles) != 0) {
+    return BadOption("--demo-files", given[kDemoFiles],
+                     "is not for --from and --to");
   }
   status = CheckDirectories(options.from, options.to);
   if (!status.ok()) return status;

@@ -82,6 +82,46 @@ class QueueMetrics final : public workqueue::MetricsProvider {
       absl::string_view name) override {
     return next_ ? next_->NewFailingItemsMetric(name) : nullptr;
   }
+  std::unique_ptr<workqueue::HistogramMetric> NewEngineRoundTripMetric(
+      absl::string_view name) override {
+    return next_ ? next_->NewEngineRoundTripMetric(name) : nullptr;
+  }
+  std::unique_ptr<workqueue::CounterMetric> NewEngineErrorsMetric(
+      absl::string_view name) override {
+    return next_ ? next_->NewEngineErrorsMetric(name) : nullptr;
+  }
+  std::unique_ptr<workqueue::SettableGaugeMetric>
+  NewEngineUnreachableSecondsMetric(absl::string_view name) override {
+    return next_ ? next_->NewEngineUnreachableSecondsMetric(name) : nullptr;
+  }
+  std::unique_ptr<workqueue::SettableGaugeMetric> NewEngineWrongSettingsMetric(
+      absl::string_view name) override {
+    return next_ ? next_->NewEngineWrongSettingsMetric(name) : nullptr;
+  }
+  std::unique_ptr<workqueue::SettableGaugeMetric> NewEngineParkedItemsMetric(
+      absl::string_view name) override {
+    return next_ ? next_->NewEngineParkedItemsMetric(name) : nullptr;
+  }
+  std::unique_ptr<workqueue::SettableGaugeMetric> NewEngineDepthMetric(
+      absl::string_view name) override {
+    return next_ ? next_->NewEngineDepthMetric(name) : nullptr;
+  }
+  std::unique_ptr<workqueue::SettableGaugeMetric> NewEngineWaitingItemsMetric(
+      absl::string_view name) override {
+    return next_ ? next_->NewEngineWaitingItemsMetric(name) : nullptr;
+  }
+  std::unique_ptr<workqueue::SettableGaugeMetric> NewEngineFailingItemsMetric(
+      absl::string_view name) override {
+    return next_ ? next_->NewEngineFailingItemsMetric(name) : nullptr;
+  }
+  std::unique_ptr<workqueue::CounterMetric> NewEngineDataLossesMetric(
+      absl::string_view name) override {
+    return next_ ? next_->NewEngineDataLossesMetric(name) : nullptr;
+  }
+  std::unique_ptr<workqueue::CounterMetric> NewExpiredLeasesMetric(
+      absl::string_view name) override {
+    return next_ ? next_->NewExpiredLeasesMetric(name) : nullptr;
+  }
 
  private:
   workqueue::MetricsProvider* const next_;

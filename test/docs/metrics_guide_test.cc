@@ -145,7 +145,8 @@ TEST(MetricsGuideTest, TheGuideExplainsEachAlertAndEachHasAnExample) {
   const std::set<std::string> alerts = Matches(kAlerts, "alert: (\\w+)");
   EXPECT_GE(alerts.size(), 10u);
   EXPECT_EQ(
-      Matches(kGuide, "\\| `((Workqueue|Controller|SharedQueue)\\w+)` \\|"),
+      Matches(kGuide,
+              "\\| `((Workqueue|Controller|Election|SharedQueue)\\w+)` \\|"),
       alerts);
   EXPECT_EQ(Matches(kAlertsTest, "alertname=\"(\\w+)\""), alerts);
 }

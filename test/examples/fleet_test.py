@@ -13,6 +13,7 @@ import atexit
 import collections
 import json
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -23,9 +24,13 @@ import time
 import urllib.error
 import urllib.request
 
+PROMETHEUS = (pathlib.Path(__file__).resolve().parent.parent.parent
+              / "workqueue/prometheus")
+DASHBOARD = PROMETHEUS / "grafana_dashboard.json"
 PROCESSES = 3
 CALL_TIMEOUT = 2.0  # Those of the program.
 TIME_TO_FINISH = 5.0
+BETWEEN_SCANS = 0.5
 HEARTBEAT = 10.0
 ALERT_AFTER = 30.0  # of SharedQueueUnreachable
 # The machine may be busy. What must be told within a second is told in less than a
@@ -87,8 +92,7 @@ class Scrapes:
 
     INTERVAL = 5  # seconds
     LATER = 300   # So many scrapes more, which find what the last one found.
-    ALERTS = (pathlib.Path(__file__).resolve().parent.parent.parent
-              / "workqueue/prometheus/alerts.yaml")
+    ALERTS = PROMETHEUS / "alerts.yaml"
 
     def __init__(self):
         self.start = time.monotonic()
@@ -219,10 +223,13 @@ class Process:
         start = time.monotonic()
         self.process.send_signal(signal.SIGTERM)
         try:
-            self.process.wait(60)
+            out, _ = self.process.communicate(timeout=60)
         except subprocess.TimeoutExpired:
             fail("a process does not stop")
-        return time.monotonic() - start
+        took = time.monotonic() - start
+        if self.process.returncode != (0 if "is done" in out else 1):
+            fail(f"the exit status {self.process.returncode} of: {out}")
+        return took
 
 
 class Fleet:
@@ -362,6 +369,12 @@ def run(program):
     await_true("killed server: a new process serves no probe", lambda: late.answers)
     if late.is_green():
         fail("killed server: a new process looks healthy")
+    await_true("killed server: a new process does not say why, and since when", lambda:
+               re.search("no queue since 20.*" + str(fleet.server.socket),
+                         late.get("/readyz")[1]))
+    for metric in re.findall(r"label_values\((\w+)", DASHBOARD.read_text()):
+        if late.metric(metric) is None:
+            fail(f"the dashboard does not show the new process, which has no {metric}")
     await_true("killed server: it is not told how long", lambda: all(
         p.metric("workqueue_engine_unreachable_seconds") > ALERT_AFTER + SLACK
         + Scrapes.INTERVAL for p in fleet.processes), 2 * PATIENCE)
@@ -370,6 +383,19 @@ def run(program):
     await_true("killed server: a process that began meanwhile is not well",
                late.is_green)
     late.stop()
+
+    # A picture is corrected while no process runs. At the first scans of the next ones
+    # the server is full, and does not put it back.
+    for process in fleet.processes:
+        process.stop()
+    fleet.correct_a_picture()
+    fleet.server.call("CONFIG", "SET", "maxmemory", "1")
+    fleet.processes = [fleet.new_process() for _ in range(PROCESSES)]
+    await_true("full server: a source does not run", lambda: all(
+        p.metric("workqueue_controller_running_sources") for p in fleet.processes))
+    time.sleep(3 * BETWEEN_SCANS)
+    fleet.server.call("CONFIG", "SET", "maxmemory", "0")
+    fleet.await_done("full server at the start")
 
     fleet.add_pictures(40)
     fleet.server.call("FLUSHALL")

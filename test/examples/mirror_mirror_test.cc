@@ -22,6 +22,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "examples/mirror/console.h"
 #include "examples/mirror/path_map.h"
@@ -34,6 +35,7 @@
 #include "workqueue/internal/forwarding_queue.h"
 #include "workqueue/metrics.h"
 #include "workqueue/rate_limiting_queue.h"
+#include "workqueue/snapshot.h"
 
 namespace {
 
@@ -69,12 +71,15 @@ namespace mirror {
 namespace {
 
 namespace fs = ::std::filesystem;
+using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::Key;
 
 using Queue = ::workqueue::RateLimitingInterface<std::string>;
 
-// A queue that takes some paths only when they are tried again.
+// A queue that takes some paths only when they are tried again, and whose
+// contents nobody knows.
 class RefusingQueue final
     : public workqueue::internal::ForwardingRateLimitingQueue<std::string> {
  public:
@@ -92,6 +97,12 @@ class RefusingQueue final
       }
     }
     return below().AddItems(options, items);
+  }
+
+  absl::StatusOr<workqueue::Snapshot<std::string>> TakeSnapshotWith(
+      const workqueue::SnapshotOptions<std::string>& options) const override {
+    EXPECT_LT(options.timeout, absl::Seconds(1));
+    return absl::UnavailableError("the server is away");
   }
 
  private:
@@ -224,6 +235,15 @@ TEST_F(MirrorTest, IsNotInSyncWhileAChangeIsNotInTheQueue) {
   refused.WaitForNotification();
   EXPECT_FALSE(mirror_->InSync());
   EXPECT_FALSE(mirror_->Stop(signals_));
+}
+
+TEST_F(MirrorTest, ProgressSaysWhatIsUnknown) {
+  Start();
+  EXPECT_THAT(mirror_->Progress(), ContainsRegex(", queued [01], "));
+  mirror_.reset();
+  ShareQueue([](const std::string&) { return false; });
+  Start();
+  EXPECT_THAT(mirror_->Progress(), HasSubstr(", queued ?, "));
 }
 
 TEST_F(MirrorTest, SecondSignalEndsAReconciliationOfASharedQueue) {

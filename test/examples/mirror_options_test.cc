@@ -58,17 +58,34 @@ TEST(OptionsTest, All) {
   const std::string to = scratch.path() / "to";
   const absl::StatusOr<Options> options =
       Parse({"--from", from, absl::StrCat("--to=", to), "--workers=1024",
-             "--resync", "1h30m", "--once", "--metrics-port=9100",
+             "--resync", "1h30m", "--metrics-port=9100",
              "--shared=localhost:6379", "--queue", "mine"});
   ASSERT_TRUE(options.ok()) << options.status();
   EXPECT_EQ(options->from, from);
   EXPECT_EQ(options->to, to);
   EXPECT_EQ(options->workers, 1024);
   EXPECT_EQ(options->resync, absl::Minutes(90));
-  EXPECT_TRUE(options->once);
   EXPECT_EQ(options->metrics_port, 9100);
   EXPECT_EQ(options->shared, "localhost:6379");
   EXPECT_EQ(options->queue, "mine");
+}
+
+TEST(OptionsTest, Once) {
+  const ScratchDirectory scratch;
+  const absl::StatusOr<Options> options =
+      Parse({"--from", scratch.path(), "--to=/none", "--once"});
+  ASSERT_TRUE(options.ok()) << options.status();
+  EXPECT_TRUE(options->once);
+}
+
+TEST(OptionsTest, FlagsThatWouldHaveNoEffect) {
+  EXPECT_EQ(ErrorOf({"--queue=q"}), "--queue=q: requires --shared");
+  EXPECT_EQ(ErrorOf({"--from=/", "--to=/none", "--queue=mirror"}),
+            "--queue=mirror: requires --shared");
+  EXPECT_EQ(ErrorOf({"--from=/", "--to=/none", "--once", "--resync=1m"}),
+            "--resync=1m: is not for --once");
+  EXPECT_EQ(ErrorOf({"--from=/", "--to=/none", "--demo-files=3000"}),
+            "--demo-files=3000: is not for --from and --to");
 }
 
 TEST(OptionsTest, HelpNamesAllFlags) {

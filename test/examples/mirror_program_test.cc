@@ -89,6 +89,30 @@ TEST_F(ProgramTest, DemoRemovesItsFilesWhenInterrupted) {
   EXPECT_TRUE(fs::is_empty(temporary_));
 }
 
+// The page is served until somebody has seen it.
+TEST_F(ProgramTest, DemoWithMetricsGoesOnUntilInterrupted) {
+  Start({"--demo-files=300", "--metrics-port=0"});
+  Await(scratch_.path(), [this] { return !out().empty(); });
+  EXPECT_THAT(out(), HasSubstr("until Ctrl-C"));
+  const fs::path from = fs::directory_iterator(temporary_)->path() / "from";
+  // The changes begin with an empty tree, again and again. They leave some of
+  // so many files alone until then.
+  for (int round = 0; round < 2; ++round) {
+    const auto name = [&](int i) { return from / absl::StrCat("mine", i); };
+    for (int i = 0; i < 50; ++i) WriteFile(name(i), "");
+    Await(from, [&] {
+      for (int i = 0; i < 50; ++i) {
+        if (fs::exists(name(i))) return false;
+      }
+      return true;
+    });
+  }
+  Signal(SIGINT);
+  EXPECT_EQ(Wait(), 0) << out() << err();
+  EXPECT_THAT(out(), HasSubstr("the trees are the same"));
+  EXPECT_TRUE(fs::is_empty(temporary_));
+}
+
 TEST_F(ProgramTest, Once) {
   Churn churn(from_, 1);
   churn.CreateFiles(200);

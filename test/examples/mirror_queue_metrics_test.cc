@@ -1,20 +1,29 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 
+#include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/time/time.h"
 #include "examples/mirror/queue_metrics.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "prometheus/registry.h"
+#include "test/prometheus/exposition.h"
 #include "test/workqueue/recording_metrics.h"
 #include "workqueue/clock/fake_clock.h"
+#include "workqueue/metrics.h"
 #include "workqueue/priority_queue.h"
+#include "workqueue/prometheus/prometheus_metrics_provider.h"
+#include "workqueue/shared/shared_queue.h"
+#include "workqueue/shared/testing/memory_engine.h"
 
 namespace mirror::mirror_queue_metrics_test {
 namespace {
 
+using ::testing::_;
 using ::testing::ElementsAre;
 using ::testing::Pair;
 
@@ -72,6 +81,45 @@ TEST(QueueMetricsTest, PassOnAll) {
   EXPECT_EQ(metrics.adds(), 1);
   EXPECT_EQ(metrics.retries(), 1);
   EXPECT_EQ(metrics.done(), 1);
+}
+
+// Returns the metrics of a process that has a shared queue twice, with an item
+// that waits.
+workqueue::Exposition MetricsOfSharedQueue(bool through_queue_metrics) {
+  workqueue::FakeClock clock;
+  workqueue::MemoryEngine engine(&clock);
+  const auto registry = std::make_shared<prometheus::Registry>();
+  const auto provider =
+      workqueue::PrometheusMetricsProvider::Create(registry).value();
+  QueueMetrics metrics(provider.get());
+  std::vector<std::unique_ptr<workqueue::SharedQueue<std::string>>> queues;
+  for (const char* const client : {"a", "b"}) {
+    workqueue::SharedQueueOptions<std::string> options;
+    options.name = "test";
+    options.clock = &clock;
+    options.engine = &engine;
+    options.client_name = client;
+    options.metrics_provider = provider.get();
+    if (through_queue_metrics) options.metrics_provider = &metrics;
+    queues.push_back(
+        workqueue::SharedQueue<std::string>::Create(options).value());
+  }
+  queues[0]->AddAfter("a", absl::Hours(1));
+  clock.Step(absl::Seconds(10));  // Both hear of it.
+  return workqueue::Scrape(*registry);
+}
+
+TEST(QueueMetricsTest, PassOnAllOfASharedQueue) {
+  const workqueue::Exposition all = MetricsOfSharedQueue(false);
+  const workqueue::Exposition passed_on = MetricsOfSharedQueue(true);
+  EXPECT_EQ(passed_on.types, all.types);
+  // The largest number, and not the sum.
+  for (const char* const gauge : {"workqueue_depth", "workqueue_failing_items",
+                                  "workqueue_waiting_items"}) {
+    EXPECT_EQ(passed_on.SamplesOf(gauge), all.SamplesOf(gauge));
+  }
+  EXPECT_THAT(all.SamplesOf("workqueue_waiting_items"),
+              ElementsAre(Pair(_, 1)));
 }
 
 }  // namespace

@@ -574,6 +574,23 @@ TEST_F(InspectHandlerTest, AnAuthorizedRequestChangesAnItem) {
                           "forget shop/hangs"));
 }
 
+TEST_F(InspectHandlerTest, AChangeThatWasMadeIsNoErrorIfTheItemIsUnknown) {
+  Authorize();
+  state_.inspection = absl::UnavailableError("the server is away");
+  for (const char* const format : {"json", "text"}) {
+    const InspectResponse response =
+        Post({{"name", "orders"},
+              {"key", "x"},
+              {"action", "requeue"},
+              {"format", format}},
+             {{"workqueue-inspect", "1"}, {"user", "admin"}});
+    EXPECT_EQ(response.status, 200);
+    EXPECT_THAT(response.body, HasSubstr("the change was made (requeue), but "
+                                         "the item cannot be shown now"));
+  }
+  EXPECT_THAT(state_.actions, ElementsAre("requeue x", "requeue x"));
+}
+
 TEST_F(InspectHandlerTest, AFormOfThePageChangesAnItem) {
   Authorize();
   const std::string body = Get({{"name", "orders"}, {"key", "x"}}).body;

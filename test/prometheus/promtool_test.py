@@ -28,6 +28,13 @@ def queries():
             yield panel["title"], target["expr"]
 
 
+def with_variables(query):
+    for variable, value in (("$__rate_interval", "5m"), ("$job", ".*"),
+                            ("$name", ".*")):
+        query = query.replace(variable, value)
+    return query
+
+
 class PromtoolTest(unittest.TestCase):
 
     def assert_good(self, *arguments):
@@ -36,10 +43,7 @@ class PromtoolTest(unittest.TestCase):
 
     def check_query(self, query):
         """Returns what promtool says of a query of the dashboard."""
-        for variable, value in (("$__rate_interval", "5m"), ("$job", ".*"),
-                                ("$name", ".*")):
-            query = query.replace(variable, value)
-        rule = {"record": "x", "expr": query}
+        rule = {"record": "x", "expr": with_variables(query)}
         with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
             # JSON is YAML.
             json.dump({"groups": [{"name": "x", "rules": [rule]}]}, file)
@@ -59,6 +63,32 @@ class PromtoolTest(unittest.TestCase):
             self.assertTrue(good, f"{title}: {output}")
             count += 1
         self.assertGreater(count, 20)
+
+    def test_numbers_of_items(self):
+        # Three processes share a queue, of which each tells the whole, and have
+        # another one each, of which one has priorities.
+        series = []
+        for instance in "abc":
+            of = f'{{job="j",instance="{instance}",name='
+            series += [(f'workqueue_engine_unreachable_seconds{of}"shared"}}', 0),
+                       (f'NUMBER{of}"shared"}}', 1000), (f'NUMBER{of}"own"}}', 10)]
+        series.append(('NUMBER{job="j",instance="a",name="own",priority="1"}', 1))
+        metrics = ("workqueue_depth", "workqueue_waiting_items",
+                   "workqueue_failing_items")
+        tests = [{
+            "interval": "1m", "input_series": [
+                {"series": name.replace("NUMBER", metric), "values": str(value)}
+                for name, value in series],
+            "promql_expr_test": [{
+                "eval_time": "0m", "expr": with_variables(query),
+                "exp_samples": [{"labels": '{name="own"}', "value": 31},
+                                {"labels": '{name="shared"}', "value": 1000}]}]}
+            for metric in metrics for _, query in queries() if metric in query]
+        self.assertEqual(len(tests), len(metrics))
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+            json.dump({"tests": tests}, file)
+            file.flush()
+            self.assert_good("test", "rules", file.name)
 
     def test_a_wrong_query_is_found(self):
         self.assertFalse(self.check_query("sum by (name) (")[0])

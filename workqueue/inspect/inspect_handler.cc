@@ -350,7 +350,16 @@ InspectResponse InspectHandler::Post(const InspectRequest& request) {
   }
   const absl::Status done = registry_->Act(name, *action, key);
   if (!done.ok()) return Error(request, done);
-  if (FormatOf(request) != Format::kHtml) return Get(request);
+  if (FormatOf(request) != Format::kHtml) {
+    InspectResponse response = Get(request);
+    if (response.status == 200) return response;
+    // Nobody shall repeat what has been done.
+    response = Error(request, absl::UnknownError(absl::StrCat(
+                                  "the change was made (", action_text,
+                                  "), but the item cannot be shown now")));
+    response.status = 200;
+    return response;
+  }
   // The browser loads the page of the item, so that a reload does not repeat
   // the action.
   internal::Html location;
