@@ -64,14 +64,19 @@ TEST(FindingsTest, WhatThisProcessCannotKnowIsOne) {
   it.undecodable.emplace_back("v2:b");
   EXPECT_THAT(Texts(it), ElementsAre("This process cannot decode 2 items, such "
                                      "as v2:a."));
+  it.undecodable = {R"(\010\001)"};  // It is escaped already.
+  EXPECT_THAT(Texts(it),
+              ElementsAre(R"(This process cannot decode 1 item: \010\001.)"));
 }
 
 TEST(FindingsTest, SettingsThatMayLoseItemsAreOne) {
   Inspection it;
-  it.settings_problem = "appendonly is no, not yes";
-  EXPECT_THAT(
-      Texts(it),
-      ElementsAre("The engine may lose items: appendonly is no, not yes."));
+  for (const std::string& problem :
+       {std::string("appendonly is no, not yes"), std::string(1000, 'x')}) {
+    it.settings_problem = problem;
+    EXPECT_THAT(Texts(it), ElementsAre(absl::StrCat(
+                               "The engine may lose items: ", problem, ".")));
+  }
 }
 
 TEST(FindingsTest, ABoundOfItemsThatHangIsOne) {

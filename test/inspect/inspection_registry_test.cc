@@ -159,6 +159,23 @@ TEST_F(InspectionRegistryTest, ARateIsThatOfTheLastMinute) {
   EXPECT_EQ(rates->retried, 0);
 }
 
+TEST_F(InspectionRegistryTest, ARateIsSinceTheLastSampleIfThatIsOlder) {
+  InspectionRegistryOptions options;
+  options.clock = &clock_;
+  options.sample_period = absl::Minutes(2);
+  registry_ = *InspectionRegistry::Create(options);
+  state_.inspection->taken_at = clock_.TimeNow();
+  state_.inspection->totals = InspectedTotals();
+  const auto a = Add("a", &state_);
+  EXPECT_FALSE(registry_->Inspect("a", 1)->rates.has_value());
+  clock_.Step(absl::Seconds(90));
+  state_.inspection->taken_at = clock_.TimeNow();
+  state_.inspection->totals->added = 180;
+  const auto rates = registry_->Inspect("a", 1)->rates;
+  ASSERT_TRUE(rates.has_value());
+  EXPECT_EQ(rates->added, 2);
+}
+
 TEST_F(InspectionRegistryTest, ASampleRequestsOnlyTheNumbers) {
   const auto a = Add("a", &state_);
   clock_.Step(absl::Seconds(5));

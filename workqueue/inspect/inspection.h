@@ -22,7 +22,8 @@ namespace workqueue {
 // An item in a queue, or a task in a scheduler.
 struct InspectedItem {
   // The item as text, on one line. Control characters, backslashes and bytes
-  // that are not UTF-8 are escaped as `absl::CEscape()` does. Never cut.
+  // that are not UTF-8 are escaped as `absl::CEscape()` does. Never cut if
+  // there is a codec (`InspectOptions::codec`), and otherwise after 256 bytes.
   std::string key;
 
   // Of a queued item: when it was added. Of an item being processed: when it

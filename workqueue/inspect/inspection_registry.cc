@@ -52,17 +52,17 @@ bool IsAway(const absl::Status& error) {
 }
 
 // Returns the rates from the first of `samples` that is at most a minute older
-// than `inspection`.
+// than `inspection`, or from the last one.
 std::optional<InspectedRates> RatesOf(const Inspection& inspection,
                                       const std::vector<DepthSample>& samples) {
   if (!inspection.totals.has_value()) return std::nullopt;
-  const auto first = std::find_if(
+  if (samples.empty()) return std::nullopt;
+  auto first = std::find_if(
       samples.begin(), samples.end(), [&inspection](const DepthSample& it) {
         return inspection.taken_at - it.time <= absl::Minutes(1);
       });
-  if (first == samples.end() || first->time >= inspection.taken_at) {
-    return std::nullopt;
-  }
+  if (first == samples.end()) --first;
+  if (first->time >= inspection.taken_at) return std::nullopt;
   const double seconds =
       absl::ToDoubleSeconds(inspection.taken_at - first->time);
   const InspectedTotals& begin = first->totals;

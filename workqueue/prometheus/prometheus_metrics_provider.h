@@ -101,9 +101,9 @@ namespace workqueue {
 // `workqueue_engine_wrong_settings`, `workqueue_parked_items` and
 // `leader_election_master_status` show the maximum. Those of a `SharedQueue`
 // that count the items of the whole queue do so, too; no queue in memory should
-// have its name. A queue or controller
-// leaves the gauges when it is destroyed. Time series are never removed: the
-// next queue or controller of the name continues its counters and histograms.
+// have its name. A queue or controller leaves the gauges when it is destroyed.
+// Time series are never removed: the next queue or controller of the name
+// continues its counters and histograms.
 //
 // Thread-safe. A registry can have one provider at a time. Any thread may
 // scrape the registry. Requires prometheus-cpp, which requires exceptions.

@@ -6,6 +6,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 
+#include <cerrno>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -48,8 +49,9 @@ absl::StatusOr<HostLookup::Addresses> GetAddresses(const std::string& host,
   addrinfo* first = nullptr;
   const int error = getaddrinfo(host.c_str(), nullptr, &hints, &first);
   if (error != 0) {
-    return absl::UnavailableError(
-        absl::StrCat("cannot resolve ", host, ": ", gai_strerror(error)));
+    return absl::UnavailableError(absl::StrCat(
+        "cannot resolve ", host, ": ",
+        error == EAI_SYSTEM ? strerror(errno) : gai_strerror(error)));
   }
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> all(first,
                                                                &freeaddrinfo);

@@ -291,9 +291,10 @@ absl::StatusOr<HostLookup::Addresses> RedisConnection::Resolve(
   if (!numeric.empty()) return numeric;
   const auto lookup = HostLookup::Begin(to.host);
   if (!lookup.ok()) return lookup.status();
-  if (!Await((*lookup)->done_fd(), POLLIN, deadline).ok()) {
+  const absl::Status found = Await((*lookup)->done_fd(), POLLIN, deadline);
+  if (!found.ok()) {
     return absl::UnavailableError(
-        absl::StrCat("cannot resolve ", to.host, " in time"));
+        absl::StrCat("cannot resolve ", to.host, ": ", found.message()));
   }
   return (*lookup)->Found(to.port);
 }

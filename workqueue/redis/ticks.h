@@ -26,7 +26,7 @@ class Ticks {
   explicit Ticks(absl::Duration tick) : tick_(tick) {}
 
   // Returns `d` in ticks, rounded up, so that nothing comes early. The server
-  // keeps numbers up to 2^53; a longer duration never passes.
+  // keeps numbers up to 2^53; a duration of half as many ticks never passes.
   int64_t From(absl::Duration d) const {
     if (d <= absl::ZeroDuration()) return 0;
     absl::Duration rest;

@@ -18,10 +18,8 @@
 #include <openssl/x509.h>
 #include <openssl/x509_vfy.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstring>
-#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -140,16 +138,12 @@ class OpenSslSession final : public TlsSession {
   }
 
   absl::Status Encrypt(absl::string_view plain) override {
-    while (!plain.empty()) {
-      const size_t part =
-          std::min(plain.size(), size_t{std::numeric_limits<int>::max()});
-      ERR_clear_error();
-      if (SSL_write(ssl_.get(), plain.data(), static_cast<int>(part)) <= 0) {
-        return absl::UnavailableError(absl::StrCat("TLS: ", FirstError()));
-      }
-      plain.remove_prefix(part);
+    ERR_clear_error();
+    if (SSL_write(ssl_.get(), plain.data(), static_cast<int>(plain.size())) >
+        0) {
+      return absl::OkStatus();
     }
-    return absl::OkStatus();
+    return absl::UnavailableError(absl::StrCat("TLS: ", FirstError()));
   }
 
   std::string TakeOutput() override {

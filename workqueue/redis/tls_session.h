@@ -45,6 +45,7 @@ class TlsSession {
   // Returns what the server has sent, as far as it is complete.
   virtual absl::StatusOr<std::string> Decrypt() = 0;
 
+  // `plain` is not empty, and has 64 KiB at most.
   virtual absl::Status Encrypt(absl::string_view plain) = 0;
 
   // Returns what is to be sent.

@@ -91,7 +91,7 @@ struct SharedQueueOptionsBase {
   // if these last longer: none if the workers are slow. A worker that calls
   // `AcquireNext()` then need not wait for the engine: the next request tells
   // it of the end, 5 ms later at most. The process gives back what is in hand
-  // while no worker takes an item for 5 ms.
+  // when no worker has taken an item for 5 ms.
   //
   // Until then no other process works on these items, and no item of a higher
   // priority overtakes them. One that is added again meanwhile is processed
@@ -161,8 +161,8 @@ struct SharedQueueOptions : SharedQueueOptionsBase {
   // Groups of items that take turns, for all processes together, as in a
   // `PriorityQueue` with a `FairOrdering` of these options; see there, and the
   // table of groups in docs/shared-queue.md. At most one dimension, without
-  // `count_processing`. Without a dimension and `max_retries_in_process`, this
-  // process has no groups.
+  // `count_processing`. With neither a dimension nor `max_retries_in_process`,
+  // this process has no groups.
   //
   // The turns and bounds are those of a partition: with N of them, N times
   // `max_in_process` items of a group may be in process.

@@ -502,6 +502,7 @@ class Explorer {
     if (pipe2(fds, O_CLOEXEC) != 0) abort();
     fflush(nullptr);
     const pid_t child = fork();
+    if (child < 0) abort();
     if (child == 0) {
       dup2(fds[1], STDERR_FILENO);
       close(fds[1]);
@@ -558,7 +559,7 @@ class Explorer {
       output->erase(0, output->size() - kMaxOutput);
     }
     int status = 0;
-    waitpid(child, &status, 0);
+    if (waitpid(child, &status, 0) != child) abort();
     if (output != nullptr && hangs) {
       *output +=
           "A thread blocks or spins where the scheduler does not see it.\n";

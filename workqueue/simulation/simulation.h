@@ -136,8 +136,8 @@ Result Explore(
 
 // The rest is called by the threads of a scenario.
 
-// Returns a number that is at least 0 and less than `count`, at most 255, which
-// the seed chooses. 0 should be what is simplest.
+// Returns a number from 0 to `count` - 1, which the seed chooses. `count` is at
+// most 255. 0 should be what is simplest.
 int Choose(int count);
 
 // The schedule fails.

@@ -216,9 +216,11 @@ class FakeObjectServer {
         client.listed_version = version_;
       } else if (client.listed_version < compacted_version_) {
         return absl::OutOfRangeError("the list has expired");
-      } else if (!absl::SimpleAtoi(options.page, &begin)) {
+      } else if (!absl::SimpleAtoi(options.page, &begin) ||
+                 begin > client.listed.size()) {
         return absl::InvalidArgumentError(
-            absl::StrCat("page is '", options.page, "'; it must be a number"));
+            absl::StrCat("page is '", options.page,
+                         "'; it must be one that the last list has returned"));
       }
       const size_t end =
           (std::min)(client.listed.size() - begin, page_size_) + begin;

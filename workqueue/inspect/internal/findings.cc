@@ -58,15 +58,14 @@ std::vector<Finding> Findings(const Inspection& inspection) {
   }
 
   if (!inspection.settings_problem.empty()) {
-    add(absl::StrCat("The engine may lose items: ",
-                     Printable(inspection.settings_problem), "."));
+    add(absl::StrCat("The engine may lose items: ", inspection.settings_problem,
+                     "."));
   }
 
   if (!inspection.undecodable.empty()) {
     const size_t n = inspection.undecodable.size();
     add(absl::StrCat("This process cannot decode ", ReadableCount(n, "item"),
-                     n == 1 ? ": " : ", such as ",
-                     Printable(inspection.undecodable[0], kPrintedErrorBytes),
+                     n == 1 ? ": " : ", such as ", inspection.undecodable[0],
                      "."));
   }
 
@@ -103,7 +102,8 @@ std::vector<Finding> Findings(const Inspection& inspection) {
                          : "another worker may have it."),
         item.key);
   }
-  add_others(num_lost, num_lost, num_lost, "lost leases.");
+  add_others(num_lost, num_lost,
+             inspection.num_processing_here.value_or(num_lost), "lost leases.");
 
   if (inspection.num_workers.has_value() &&
       inspection.num_processing_here.value_or(inspection.num_processing) >=
@@ -127,13 +127,13 @@ std::vector<Finding> Findings(const Inspection& inspection) {
         now - *bound.full_since <= kLong) {
       continue;
     }
-    add(absl::StrCat(
-        "At its bound: ", Printable(bound.name), ", with ", bound.processing,
-        " of ", bound.max, " in process for at least ",
-        ReadableDuration(now - *bound.full_since), ", while ",
-        bound.queued.has_value() ? ReadableCount(*bound.queued, "item")
-                                 : "others",
-        bound.queued == 1 ? " is queued." : " are queued."));
+    add(absl::StrCat("At its bound: ", bound.name, ", with ", bound.processing,
+                     " of ", bound.max, " in process for at least ",
+                     ReadableDuration(now - *bound.full_since), ", while ",
+                     bound.queued.has_value()
+                         ? ReadableCount(*bound.queued, "item")
+                         : "others",
+                     bound.queued == 1 ? " is queued." : " are queued."));
   }
 
   size_t num_long = 0;

@@ -33,12 +33,14 @@ constexpr size_t kMinFlood = 100;
 //   * the settings of the engine may lose items,
 //   * items cannot be decoded,
 //   * a process that holds items is silent,
+//   * the lease of an item that is processed here is lost,
 //   * all workers are busy, and one of the next items has been queued for more
 //     than a second,
 //   * a bound holds queued items back, because of items that have all been
 //     processed for more than a minute,
 //   * an item has been processed for more than a minute,
 //   * an item has failed at least five times,
+//   * items are parked,
 //   * one group has more than half of the next queued items, and there are at
 //     least `kMinFlood` of them,
 //   * the item that is handed out next has been queued for more than a minute.

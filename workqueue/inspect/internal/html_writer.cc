@@ -100,7 +100,10 @@ async function refresh() {
     const content = text.slice(text.indexOf('<main>'),
                                text.indexOf('</main>'));
     const page = new DOMParser().parseFromString(content, 'text/html');
-    main.replaceWith(page.querySelector('main'));
+    const fresh = page.querySelector('main');
+    if (!fresh) throw new Error('another page');
+    if (document.activeElement.matches('main input')) return;
+    main.replaceWith(fresh);
     note.textContent = 'updated ' + new Date().toLocaleTimeString();
   } catch (error) {
     note.textContent = 'no answer since the last update';
@@ -350,15 +353,14 @@ class HtmlWriter final : public PageWriter {
     return std::move(html.Append(ToHtml({cell.note, Kind::kDim})));
   }
 
-  template <size_t N>
   void AddAction(const NamedInspection& object, absl::string_view key,
-                 const char (&action)[N], absl::string_view label) {
+                 absl::string_view action, absl::string_view label) {
     html_.Markup("<form method=\"post\"><input type=\"hidden\" name=\"token\"");
     html_.Markup(" value=\"").Text(options_.token);
     html_.Markup("\"><input type=\"hidden\" name=\"name\" value=\"");
     html_.Text(object.name);
     html_.Markup("\"><input type=\"hidden\" name=\"key\" value=\"").Text(key);
-    html_.Markup("\"><button name=\"action\" value=\"").Markup(action);
+    html_.Markup("\"><button name=\"action\" value=\"").Text(action);
     html_.Markup("\">").Text(label).Markup("</button></form>\n");
   }
 

@@ -315,7 +315,8 @@ void AddGroups(const Inspection& inspection, PageWriter* page) {
                                                      "queued item")));
   PageTable table = {{{"group"}, {"items", true}, {"share"}}};
   for (const InspectedGroup& group : inspection.groups) {
-    const size_t percent = 100 * group.items / inspection.num_grouped;
+    const size_t percent =
+        100 * group.items / std::max<size_t>(inspection.num_grouped, 1);
     PageCell share = Cell(absl::StrCat(percent, " %"));
     share.percent = percent;
     table.rows.push_back({Cell(group.name), Cell(ReadableNumber(group.items)),

@@ -81,7 +81,8 @@ class PageWriter {
   // Writes nothing if there are no rows.
   virtual void Table(const PageTable& table) = 0;
 
-  // Writes a list of sentences. `kind` is the class of the list in HTML.
+  // Writes a list of sentences, which is not empty. `kind` is the class of the
+  // list in HTML.
   virtual void List(absl::string_view kind,
                     const std::vector<PageRow>& sentences) = 0;
 

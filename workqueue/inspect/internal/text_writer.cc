@@ -81,12 +81,8 @@ class TextWriter final : public PageWriter {
 
   void List(absl::string_view /*kind*/,
             const std::vector<PageRow>& sentences) override {
-    size_t columns = 0;
-    for (const PageRow& row : sentences) {
-      columns = std::max(columns, row.size());
-    }
     PageTable table;
-    table.columns.resize(columns);
+    table.columns.resize(sentences.front().size());
     table.rows = sentences;
     Lines(table);
   }

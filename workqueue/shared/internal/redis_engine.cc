@@ -535,7 +535,9 @@ absl::StatusOr<EngineSettings> RedisEngine::CheckSettings(absl::Time deadline) {
 absl::Status RedisEngine::Listen(EngineListener* listener,
                                  absl::Time deadline) {
   listener_ = listener;
-  thread_ = sync::Thread([this] { ListenLoop(); });
+  const absl::Status started =
+      thread_.Start(1, [this](size_t) { ListenLoop(); });
+  if (!started.ok()) return Named(started);
   MutexLock lock(&listen_mu_);
   const auto over = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     return subscribed_ || !(listen_error_.ok() || MayPass(listen_error_));
@@ -553,7 +555,7 @@ void RedisEngine::StopListening() {
     stopping_ = true;
     interrupt_.Set();
   }
-  if (thread_.joinable()) thread_.join();
+  thread_.Join();
 }
 
 void RedisEngine::ListenLoop() {

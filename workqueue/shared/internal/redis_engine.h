@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "workqueue/base/worker_pool.h"
 #include "workqueue/redis/redis_connection.h"
 #include "workqueue/redis/redis_connector.h"
 #include "workqueue/redis/redis_options.h"
@@ -118,7 +119,7 @@ class RedisEngine final : public Engine {
   bool subscribed_ ABSL_GUARDED_BY(listen_mu_) = false;
   absl::Status listen_error_ ABSL_GUARDED_BY(listen_mu_);
   bool stopping_ ABSL_GUARDED_BY(listen_mu_) = false;
-  sync::Thread thread_;
+  WorkerPool thread_;
 };
 
 }  // namespace workqueue::internal

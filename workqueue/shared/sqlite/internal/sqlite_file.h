@@ -117,7 +117,8 @@ class SqliteFile final : public EngineDatabase {
   absl::Status error_;                     // of this transaction
   bool is_busy_ = false;                   // It is that of other processes.
   bool has_messages_ = false;              // that it has written
-  // Whether another process waited when this one had committed.
+  // The word of commits after this process' last one, if another process waited
+  // for that.
   std::optional<uint32_t> gives_way_since_;
 };
 
