@@ -200,23 +200,27 @@ absl::Status Lifecycle::EndStart(absl::Status status) {
 
 absl::Status Lifecycle::StartSources() {
   std::vector<size_t> with_thread;
+  for (size_t i = 0; i < sources_.size(); ++i) {
+    if (sources_[i].run != nullptr) with_thread.push_back(i);
+  }
+  const size_t threads = with_thread.size();
+  const std::function<void(size_t)> run =
+      [this, with_thread = std::move(with_thread)](size_t i) {
+        RunSource(with_thread[i]);
+      };
   {
+    // From here on nothing throws, so that the number is right.
     MutexLock lock(&mu_);
     for (size_t i = 0; i < sources_.size(); ++i) {
-      if (sources_[i].run != nullptr) {
-        with_thread.push_back(i);
-      } else {
-        source_states_[i].begin_at = absl::InfinitePast();
-      }
+      if (sources_[i].run != nullptr) continue;
+      source_states_[i].begin_at = absl::InfinitePast();
     }
     running_sources_ = sources_.size();
     WakeLoop();
   }
-  const absl::Status status = source_pool_.Start(
-      with_thread.size(),
-      [this, with_thread](size_t i) { RunSource(with_thread[i]); });
+  const absl::Status status = source_pool_.Start(threads, run);
   MutexLock lock(&mu_);
-  running_sources_ -= with_thread.size() - source_pool_.size();
+  running_sources_ -= threads - source_pool_.size();
   return status;
 }
 
@@ -284,8 +288,10 @@ absl::Time Lifecycle::NextSourceRun(absl::Time now) {
     {
       MutexLock lock(&mu_);
       absl::Time& begin_at = source_states_[i].begin_at;
-      next = std::min(next, begin_at > now ? begin_at : absl::InfiniteFuture());
-      if (begin_at > now) continue;
+      if (begin_at > now) {
+        next = std::min(next, begin_at);
+        continue;
+      }
       begin_at = absl::InfiniteFuture();
       if (stopping_.HasBeenNotified()) {
         EndSource();
@@ -576,7 +582,6 @@ bool Lifecycle::Advance(StopCall* call) {
   bool workers_ended = false;
   while (true) {
     const absl::Time now = clock_->TimeNow();
-    bool close = false;
     {
       MutexLock lock(&mu_);
       if (call->stage == Stage::kStart && state_ == State::kNew) {
@@ -586,15 +591,14 @@ bool Lifecycle::Advance(StopCall* call) {
       if (call->stage == Stage::kStart) {
         if (state_ != State::kRunning) call->until = absl::InfinitePast();
         call->stage = Stage::kSources;
-      } else if (call->stage == Stage::kSources) {
-        call->sources_returned = running_sources_ == 0;
-        close = true;
-      } else {
+        continue;
+      }
+      if (call->stage == Stage::kWorkers) {
         workers_ended = state_ == State::kRunning && running_workers_ == 0;
         break;
       }
+      call->sources_returned = running_sources_ == 0;
     }
-    if (!close) continue;
     CloseQueue();
     MutexLock lock(&mu_);
     call->abandoned_before = abandoning_.HasBeenNotified();

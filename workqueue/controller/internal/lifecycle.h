@@ -191,8 +191,9 @@ class Lifecycle : private WaitingLoop::Client {
     if (loop_ != nullptr) loop_->Wake(this);
   }
 
-  // The parts of a start, in order. `sources_started` is the status of the
-  // two before, and `status` of all before.
+  // The parts of a start, in order. `status` and `sources_started` are those of
+  // `StartSources()` and `AwaitSync()`. `EndStart()` calls `StartWorkers()`,
+  // and returns the status of the start.
   absl::Status BeginStart();
   absl::Status StartSources();
   absl::Status AwaitSync();
