@@ -529,6 +529,8 @@ TEST_F(PostgresEngineTest, AddressesThatLibpqRefusesAreWrong) {
         absl::StrCat(address_, "&port=1,2,3"),
         std::string("postgres://me:SECRET%ZZ@h/x"),
         std::string("postgres://me:SECRET/x@h/x"),
+        std::string("postgres://me:x@SECRET@h/x"),
+        std::string("postgres://me:1/SECRET@h/x"),
         std::string("postgres://me:SEC?RET=1/@h/x"),
         std::string("postgres://me@h:SECRET/x"),
         std::string("postgres://me@h:99999/x"),
