@@ -23,6 +23,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>  // NOLINT(build/c++11)
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -918,6 +919,42 @@ TEST_F(PostgresServerTest, AStandbyBehindAPoolerIsAwaited) {
   while (!Add(*queue, "z").ok()) {
   }
   EXPECT_EQ(queue->Get(), "x");
+}
+
+// The server ends a commit as if it had succeeded if somebody cancels the wait
+// for the standby, or ends the session. A request that is made again finds that
+// it has been applied.
+TEST_F(PostgresServerTest, ACommitThatIsOnNoStandbyIsNotAcknowledged) {
+  const auto engine = NewEngine(*server_);
+  auto options = Options(*engine);
+  options.call_timeout = absl::Seconds(1);
+  auto created = Queue::Create(options);
+  ASSERT_TRUE(created.ok()) << created.status();
+  const auto queue = *std::move(created);
+  Connection own(server_->address());
+  own.Do("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+  own.Do("SELECT pg_reload_conf()");
+  while (Add(*queue, "until it is so").ok()) {
+  }
+  for (const char* const end : {"pg_cancel_backend", "pg_terminate_backend"}) {
+    absl::Status status;
+    do {
+      auto added = Async([&] { return Add(*queue, end); });
+      while (added.wait_for(std::chrono::milliseconds(1)) !=
+             std::future_status::ready) {
+        own.Do(absl::StrCat("SELECT ", end,
+                            "(pid) FROM pg_stat_activity WHERE wait_event ="
+                            " 'SyncRep'"));
+      }
+      status = added.get();
+    } while (absl::IsUnavailable(status));  // because of the one before
+    EXPECT_TRUE(absl::IsUnknown(status)) << end << ": " << status;
+  }
+  own.Do("ALTER SYSTEM RESET synchronous_standby_names");
+  own.Do("SELECT pg_reload_conf()");
+  while (!Add(*queue, "x").ok()) {
+  }
+  EXPECT_EQ(queue->Count()->queued, 4u);
 }
 
 // What has been processed cannot be removed while somebody's transaction stays

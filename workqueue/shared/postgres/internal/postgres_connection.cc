@@ -423,9 +423,18 @@ PostgresConnection::ConnectTo(const std::string& address,
   }
   PQsetErrorVerbosity(connection, PQERRORS_DEFAULT);
   PQsetnonblocking(connection, 1);
-  // What the server has to say is in the errors.
+  // What the server has to say is in the errors, but for one warning, whose
+  // text may be in any language.
   PQsetNoticeReceiver(
-      connection, [](void*, const PGresult*) {}, nullptr);
+      connection,
+      [](void* self, const PGresult* notice) {
+        const char* const from =
+            PQresultErrorField(notice, PG_DIAG_SOURCE_FUNCTION);
+        if (from != nullptr && absl::string_view(from) == "SyncRepWaitForLSN") {
+          static_cast<PostgresConnection*>(self)->on_no_standby_ = true;
+        }
+      },
+      result.get());
   // A pooler may tell what was so when it began, so libpq itself does not know.
   const auto standby = result->Execute(
       {{"SELECT pg_is_in_recovery()", {}, /*apart=*/false, /*once=*/true}},
@@ -507,6 +516,7 @@ absl::StatusOr<std::vector<PostgresRows>> PostgresConnection::Execute(
     const std::vector<PostgresStatement>& statements, absl::Time deadline,
     const sync::Atomic<bool>* interrupted) {
   const size_t known = prepared_.size();
+  on_no_standby_ = false;
   absl::Status status = Send(statements);
   if (!status.ok()) return absl::UnknownError(status.message());
   int syncs = 1;
@@ -542,6 +552,11 @@ absl::StatusOr<std::vector<PostgresRows>> PostgresConnection::Execute(
         if (absl::IsUnknown(status)) healthy_ = false;
         break;
     }
+  }
+  if (status.ok() && on_no_standby_) {
+    return absl::UnknownError(
+        "the database: the wait for a standby was cancelled, which may lack "
+        "what was committed");
   }
   if (status.ok()) return rows;
   // Which of its new statements the server knows now is not worth knowing.

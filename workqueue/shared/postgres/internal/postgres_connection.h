@@ -133,6 +133,7 @@ class PostgresConnection {
   pg_conn* connection_ = nullptr;
   bool healthy_ = true;
   bool has_pooler_ = false;
+  bool on_no_standby_ = false;  // perhaps, of what was executed last
   std::map<std::string, std::string> prepared_;  // name by text
 };
 
