@@ -874,7 +874,7 @@ TEST_F(PostgresServerTest, AStandbyIsLeft) {
   const auto lone = PostgresEngine::Create(standby->address());
   ASSERT_TRUE(lone.ok()) << lone.status();
   auto options = Options(**lone);
-  options.call_timeout = absl::Milliseconds(300);
+  options.call_timeout = absl::Seconds(1);
   for (const absl::Status& status :
        {Queue::Create(options).status(),
         PostgresEngine::Migrate(standby->address())}) {

@@ -74,8 +74,8 @@ class PostgresEngine final : public internal::TableEngine {
   //
   // Blocks for `timeout` at most. A server that does not answer is no error
   // yet: calls of queues and electors wait for it, as long as they may. Errors:
-  //   * `kInvalidArgument`: libpq cannot use the address, it asks for a standby,
-  //     or the schema is no such name,
+  //   * `kInvalidArgument`: libpq cannot use the address, or it asks for a
+  //     standby, or the schema is no such name,
   //   * `kUnauthenticated`: the server refuses the user, or the password,
   //   * `kNotFound`: the server has no such database,
   //   * `kPermissionDenied`: the user may not use the database, or the tables,

@@ -718,7 +718,8 @@ void PostgresDatabase::Tables::Fetch(
   for (int i = 0; i < listeners.size(); ++i) {
     live_[listeners.Number(i, 0)] = listeners.Number(i, 1) != 0;
   }
-  // With an inbox, a request that has been applied is rolled back: see Commit().
+  // With an inbox, a request that has been applied is rolled back, and so does
+  // not wait as `Commit()` does.
   if (full_ || again_ || !has_inbox) return;
   const auto taken = Execute({{sql_.take_inbox, {Value::Bytes(name_)}}});
   if (!error_.ok()) return;
@@ -1001,14 +1002,18 @@ absl::Status PostgresDatabase::Run(const Call& call, const Body& body) {
   bool full = false;
   bool unknown = false;  // the end of an attempt
   while (true) {
-    status = RunOnce(call, body, full, /*again=*/unknown);
-    if (absl::IsResourceExhausted(status) && call.writes && !full) {
+    absl::Status attempt = RunOnce(call, body, full, /*again=*/unknown);
+    if (absl::IsResourceExhausted(attempt) && call.writes && !full) {
       full = true;
       continue;
     }
-    unknown = unknown || absl::IsUnknown(status);
-    if (!absl::IsUnavailable(status) && !absl::IsUnknown(status)) break;
-    if (MachineTime() + kRetryPeriod >= call.deadline ||
+    unknown = unknown || absl::IsUnknown(attempt);
+    const bool passes =
+        absl::IsUnavailable(attempt) || absl::IsUnknown(attempt);
+    // The deadline has cut it short: the one before tells more.
+    if (passes && !status.ok() && MachineTime() >= call.deadline) break;
+    status = std::move(attempt);
+    if (!passes || MachineTime() + kRetryPeriod >= call.deadline ||
         (call.interrupted != nullptr && *call.interrupted)) {
       break;
     }
