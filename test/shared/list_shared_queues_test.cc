@@ -32,6 +32,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 constexpr absl::Duration kTimeout = absl::Seconds(30);
+constexpr absl::Duration kShort = absl::Milliseconds(300);
 
 // Each queue as "NAME PARTITIONS", or the error.
 std::vector<std::string> List(const RedisOptions& redis) {
@@ -146,6 +147,16 @@ TEST_F(ListSharedQueuesTest, ReturnsErrors) {
       absl::IsUnavailable(FindSharedQueue(redis_, "pods", kSoon).status()));
 }
 
+// It may know nothing of the server's queues yet.
+TEST_F(ListSharedQueuesTest, AReplicaIsNotEmpty) {
+  Command({"REPLICAOF", "127.0.0.1", "1"});
+  for (const absl::Status& status :
+       {ListSharedQueues(redis_, kShort).status(),
+        FindSharedQueue(redis_, "pods", kShort).status()}) {
+    EXPECT_EQ(status, absl::UnavailableError("the server is a replica"));
+  }
+}
+
 // States of a server that pass, and a connection that breaks.
 constexpr const char* kPassing[] = {"-MASTERDOWN Link with MASTER is down\r\n",
                                     "-BUSY Redis is busy running a script.\r\n",
@@ -179,7 +190,6 @@ TEST_F(ListSharedQueuesTest, ReturnsInTimeIfTheServerIsNeverReady) {
   for (int i = 0; i < 40; ++i) Make(redis_, absl::StrCat("q", i), 1);
   ReplyProxy proxy(redis_.address);
   redis_.address = proxy.socket_path();
-  constexpr absl::Duration kShort = absl::Milliseconds(300);
   for (const char* passing : kPassing) {
     proxy.SetHook([passing](std::string* reply) { *reply = passing; });
     EXPECT_FALSE(ListSharedQueues(redis_, kShort).ok()) << passing;
@@ -231,6 +241,27 @@ TEST(ListSharedQueuesClusterTest, AsksAllNodes) {
     ASSERT_TRUE(reply.ok()) << reply.status();
   }
   EXPECT_EQ(List(redis), expected);
+  // Nobody knows what is in a slot without a node.
+  redis.address = (*cluster)->AddressOf(0);
+  ASSERT_TRUE(SendTo(redis.address, {"CLUSTER", "DELSLOTS", "0"}).ok());
+  EXPECT_EQ(ListSharedQueues(redis, kShort).status(),
+            absl::UnavailableError(
+                "the cluster's nodes have 16383 of its 16384 slots"));
+}
+
+TEST(ListSharedQueuesClusterTest, ANodeOutsideAClusterIsNotEmpty) {
+  RedisServer::Options options;
+  options.tcp = options.cluster = true;
+  const auto node = RedisServer::Start(options);
+  if (absl::IsNotFound(node.status()) && !RedisServer::IsRequired()) {
+    GTEST_SKIP() << node.status().message();
+  }
+  ASSERT_TRUE(node.ok()) << node.status();
+  RedisOptions redis;
+  redis.address = (*node)->socket_path();
+  EXPECT_EQ(
+      ListSharedQueues(redis, kShort).status(),
+      absl::UnavailableError("the cluster's nodes have 0 of its 16384 slots"));
 }
 
 }  // namespace

@@ -23,9 +23,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>  // NOLINT(build/c++11)
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>  // NOLINT(build/c++17)
+#include <fstream>
 #include <future>  // NOLINT(build/c++11)
 #include <iostream>
 #include <limits>
@@ -527,6 +530,8 @@ TEST_F(PostgresEngineTest, AddressesThatLibpqRefusesAreWrong) {
         absl::StrCat(address_, "&port=1,2,3"),
         std::string("postgres://me:SECRET%ZZ@h/x"),
         std::string("postgres://me:SECRET/x@h/x"),
+        std::string("postgres://me:x@SECRET@h/x"),
+        std::string("postgres://me:1/SECRET@h/x"),
         std::string("postgres://me:SEC?RET=1/@h/x"),
         std::string("postgres://me@h:SECRET/x"),
         std::string("postgres://me@h:99999/x"),
@@ -572,6 +577,25 @@ TEST_F(PostgresEngineTest, ALoginThatIsRefusedIsNotAwaited) {
   EXPECT_TRUE(absl::IsNotFound(database)) << database;
   EXPECT_TRUE(absl::StrContains(database.message(), "nothing_here"))
       << database;
+}
+
+TEST_F(PostgresEngineTest, AWishForAStandbyIsRefused) {
+  const auto open = [this](const std::string& target) {
+    return PostgresEngine::Create(
+               absl::StrCat(address_, "&target_session_attrs=", target))
+        .status();
+  };
+  for (const char* const good :
+       {"any", "primary", "read-write", "prefer-standby"}) {
+    EXPECT_EQ(open(good), absl::OkStatus());
+  }
+  for (const char* const wrong : {"standby", "read-only"}) {
+    const absl::Status status = open(wrong);
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+    EXPECT_TRUE(absl::StrContains(
+        status.message(), absl::StrCat("target_session_attrs=", wrong, ",")))
+        << status;
+  }
 }
 
 // A schema comes into texts between several kinds of quotes.
@@ -692,6 +716,10 @@ TEST_F(PostgresEngineTest, AServerThatSaysNothingHoldsUpOnlyWhoCallsIt) {
   const absl::Status status = open(address, absl::Seconds(1));
   EXPECT_TRUE(absl::IsUnavailable(status)) << status;
   EXPECT_EQ(open(address_, absl::Seconds(5)), absl::OkStatus());
+  // The next host has its turn.
+  std::string two = address_;
+  two.insert(two.find("host=") + 5, folder.path() + ",");
+  EXPECT_EQ(open(two, absl::Seconds(2)), absl::OkStatus());
   LeaderElectorOptions election;
   election.name = name_;
   election.address = address;
@@ -805,6 +833,128 @@ TEST_F(PostgresServerTest, SettingsThatLoseItemsAreNamed) {
                    " does not keep all promises of a shared queue: fsync is "
                    "off")))
       << status;
+}
+
+// Starts a server that follows that one, but hears nothing of it.
+std::unique_ptr<PostgresServer> StandbyOf(PostgresServer& server) {
+  server.Stop();
+  PostgresServer::Options options;
+  options.fill = [&](const std::string& folder) {
+    std::filesystem::copy(server.database(), folder,
+                          std::filesystem::copy_options::recursive);
+    std::ofstream(folder + "/standby.signal");
+  };
+  auto standby = PostgresServer::Start(std::move(options));
+  if (!standby.ok()) DieOf(standby.status());
+  server.StartAgain();
+  return *std::move(standby);
+}
+
+// Each host of a failover is in the address. The one before has become a
+// standby, which answers, and allows to read what it knows.
+TEST_F(PostgresServerTest, AStandbyIsLeft) {
+  const auto standby = StandbyOf(*server_);
+  const auto folder_of = [](const PostgresServer& server) {
+    return std::string(absl::StripSuffix(server.database(), "/db"));
+  };
+  const TemporaryFolder nobody;
+  const std::string both =
+      absl::StrCat("postgres:///postgres?user=test&host=", nobody.path(), ",",
+                   folder_of(*standby), ",", folder_of(*server_));
+  EXPECT_EQ(PostgresEngine::Migrate(both), absl::OkStatus());
+  const auto engine = PostgresEngine::Create(both);
+  ASSERT_TRUE(engine.ok()) << engine.status();
+  const auto queue = NewQueue(**engine);
+  EXPECT_EQ(Add(*queue, "x"), absl::OkStatus());
+  EXPECT_EQ(queue->TakeSnapshot()->queued.size(), 1u);
+  const auto other = NewEngine(*server_);
+  EXPECT_EQ(NewQueue(*other)->Count()->queued, 1u);
+
+  // A program that begins before there is a primary waits for it.
+  const auto lone = PostgresEngine::Create(standby->address());
+  ASSERT_TRUE(lone.ok()) << lone.status();
+  auto options = Options(**lone);
+  options.call_timeout = absl::Seconds(1);
+  for (const absl::Status& status :
+       {Queue::Create(options).status(),
+        PostgresEngine::Migrate(standby->address())}) {
+    EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+    EXPECT_TRUE(absl::StrContains(
+        status.message(),
+        absl::StrCat("the server at ", folder_of(*standby), " is a standby")))
+        << status;
+  }
+
+  // The failover.
+  server_->Stop();
+  Connection(standby->address()).Do("SELECT pg_promote()");
+  std::ofstream(server_->database() + "/standby.signal");
+  server_->StartAgain();
+  EXPECT_EQ(Add(*queue, "y"), absl::OkStatus());
+  EXPECT_EQ(NewQueue(**lone)->TakeSnapshot()->queued.at(0).item, "y");
+}
+
+// The connections to the pooler outlive the failover.
+TEST_F(PostgresServerTest, AStandbyBehindAPoolerIsAwaited) {
+  const auto pooler = server_->StartPooler();
+  if (IsNotRequired(pooler.status())) GTEST_SKIP() << pooler.status();
+  ASSERT_TRUE(pooler.ok()) << pooler.status();
+  const auto engine = *PostgresEngine::Create(*pooler);
+  auto options = Options(*engine);
+  options.require_durable_server = false;
+  options.call_timeout = absl::Seconds(1);
+  auto created = Queue::Create(options);
+  ASSERT_TRUE(created.ok()) << created.status();
+  const auto queue = *std::move(created);
+  ASSERT_EQ(Add(*queue, "x"), absl::OkStatus());
+  server_->Stop();
+  std::ofstream(server_->database() + "/standby.signal");
+  server_->StartAgain();
+  absl::Status away;
+  do {
+    away = Add(*queue, "y");
+    ASSERT_TRUE(absl::IsUnavailable(away) || absl::IsUnknown(away)) << away;
+  } while (!absl::StrContains(away.message(), "standby"));
+  Connection(server_->address()).Do("SELECT pg_promote()");
+  while (!Add(*queue, "z").ok()) {
+  }
+  EXPECT_EQ(queue->Get(), "x");
+}
+
+// The server ends a commit as if it had succeeded if somebody cancels the wait
+// for the standby, or ends the session. A request that is made again finds that
+// it has been applied.
+TEST_F(PostgresServerTest, ACommitThatIsOnNoStandbyIsNotAcknowledged) {
+  const auto engine = NewEngine(*server_);
+  auto options = Options(*engine);
+  options.call_timeout = absl::Seconds(1);
+  auto created = Queue::Create(options);
+  ASSERT_TRUE(created.ok()) << created.status();
+  const auto queue = *std::move(created);
+  Connection own(server_->address());
+  own.Do("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+  own.Do("SELECT pg_reload_conf()");
+  while (Add(*queue, "until it is so").ok()) {
+  }
+  for (const char* const end : {"pg_cancel_backend", "pg_terminate_backend"}) {
+    absl::Status status;
+    do {
+      auto added = Async([&] { return Add(*queue, end); });
+      while (added.wait_for(std::chrono::milliseconds(1)) !=
+             std::future_status::ready) {
+        own.Do(absl::StrCat("SELECT ", end,
+                            "(pid) FROM pg_stat_activity WHERE wait_event ="
+                            " 'SyncRep'"));
+      }
+      status = added.get();
+    } while (absl::IsUnavailable(status));  // because of the one before
+    EXPECT_TRUE(absl::IsUnknown(status)) << end << ": " << status;
+  }
+  own.Do("ALTER SYSTEM RESET synchronous_standby_names");
+  own.Do("SELECT pg_reload_conf()");
+  while (!Add(*queue, "x").ok()) {
+  }
+  EXPECT_EQ(queue->Count()->queued, 4u);
 }
 
 // What has been processed cannot be removed while somebody's transaction stays

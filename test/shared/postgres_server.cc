@@ -152,7 +152,8 @@ absl::StatusOr<std::string> PostgresServer::StartPooler() {
       << "[databases]\n* = host=" << folder << " port=5432\n[pgbouncer]\n"
       << "listen_port = 6432\nunix_socket_dir = " << folder
       << "\nauth_type = trust\nauth_file = " << folder << "/users\n"
-      << "pool_mode = transaction\ndefault_pool_size = 3\n";
+      << "pool_mode = transaction\ndefault_pool_size = 3\n"
+      << "server_login_retry = 1\n";
   pooler_ = Spawn({path, folder + "/pooler.ini"}, folder);
   const std::string to = absl::StrCat("postgres:///postgres?host=", folder,
                                       "&port=6432&user=test");

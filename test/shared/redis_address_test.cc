@@ -122,6 +122,7 @@ TEST(RedisAddressTest, SaysWhatIsWrong) {
       {"h:1,", "", kForms},
       {"h:1,/run/redis", "", kForms},
       {"h:1/2", "", kForms},
+      {"host=h password=secret", "***", kForms},
       {"a:b:1", "a:***", kForms},
       {"[::1:1", "", kForms},
       {"http://h:1", "", kForms},
@@ -258,7 +259,7 @@ TEST(RedisAddressTest, ShowsNoPassword) {
            {"redis://me:SECRET@host:1/2", "me:SECRET@host:1"})) {
     for (size_t i = 0; i < address.size(); ++i) {
       std::vector<std::string> wrong = {address.substr(i)};
-      for (char c : {'/', '?', '#', '@', ':', '%', ',', '[', ' ', '\0'}) {
+      for (char c : {'/', '?', '#', '@', ':', '%', ',', '[', '=', ' ', '\0'}) {
         wrong.push_back(address);
         wrong.back()[i] = c;
         wrong.push_back(address);
@@ -272,6 +273,22 @@ TEST(RedisAddressTest, ShowsNoPassword) {
             Not(AnyOf(HasSubstr("SECR"), HasSubstr("CRET"))))
             << each;
       }
+    }
+  }
+}
+
+// They have no scheme that would lead to the database.
+TEST(RedisAddressTest, ShowsNoPasswordOfAConnectionString) {
+  for (const char* address :
+       {"host=db user=me password=SECRET", "host=db password='SE@CRET'",
+        "password=SE://CRET host=db", "host=db password=SECRET:1",
+        "redis://host=db password=SECRET", "dbname = me password = SECRET"}) {
+    const RedisOptions options = OptionsOf(address);
+    for (const std::string& error :
+         {ErrorOf(options),
+          std::string(CheckOneStore(/*has_engine=*/true, options).message())}) {
+      EXPECT_THAT(error, HasSubstr("address is \""));
+      EXPECT_THAT(error, Not(AnyOf(HasSubstr("SE"), HasSubstr("CRET"))));
     }
   }
 }

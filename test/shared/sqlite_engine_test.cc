@@ -44,6 +44,7 @@
 #include "test/shared/kill_run.h"
 #include "test/shared/kill_worker.h"
 #include "test/shared/temporary_folder.h"
+#include "test/workqueue/recording_metrics.h"
 #include "workqueue/controller/controller.h"
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/leader_election/election.h"
@@ -212,6 +213,31 @@ TEST_F(SqliteEngineTest, ALockedFileLosesNothing) {
   other.Do("COMMIT");
   EXPECT_EQ(queue->Count()->queued, 0u);
   EXPECT_TRUE(Add(*queue, "x").ok());
+}
+
+// So an alert finds a program that tries again and again to begin.
+TEST_F(SqliteEngineTest, AFileThatCannotBeOpenedCountsAsAnError) {
+  RegisterSqlite();
+  NewEngine();
+  RecordingMetrics metrics;
+  SharedQueueOptions<std::string> options;
+  options.name = "orders";
+  options.address = "sqlite:" + path_;
+  options.partitions = 2;
+  options.call_timeout = absl::Milliseconds(50);
+  options.metrics_provider = &metrics;
+  Connection other(path_);
+  other.Do("BEGIN EXCLUSIVE");
+  const absl::Status busy = Queue::Create(options).status();
+  EXPECT_TRUE(absl::IsUnavailable(busy)) << busy;
+  EXPECT_EQ(metrics.record(MetricKind::kEngineErrors).names,
+            std::vector<std::string>({"orders/0", "orders/1"}));
+  EXPECT_EQ(metrics.count(MetricKind::kEngineErrors), 2);
+  EXPECT_TRUE(metrics.record(MetricKind::kDepth).names.empty());
+  // The program is wrong, and no engine.
+  options.address = "sqlite:";
+  EXPECT_TRUE(absl::IsInvalidArgument(Queue::Create(options).status()));
+  EXPECT_EQ(metrics.count(MetricKind::kEngineErrors), 2);
 }
 
 TEST_F(SqliteEngineTest, WrongFilesAreNamed) {

@@ -42,10 +42,12 @@ constexpr absl::string_view kDigits = "0123456789";
 constexpr size_t kMaxPath = sizeof(sockaddr_un::sun_path) - 1;
 
 // What precedes the last '@' may be a user and a password. So may what follows
-// a colon, unless it is a port, and what follows '?' or '#'.
+// a colon, unless it is a port, and what follows '?', '#' or '='. A connection
+// string of libpq may have a password anywhere.
 std::string WithoutPassword(absl::string_view address) {
   if (absl::StartsWith(address, "/")) return std::string(address);
   const size_t scheme = address.find("://");
+  if (address.find('=') < scheme) return "***";
   std::string shown;
   if (scheme != absl::string_view::npos) {
     shown = std::string(address.substr(0, scheme + 3));
@@ -63,7 +65,7 @@ std::string WithoutPassword(absl::string_view address) {
     const size_t next = address.find_first_not_of(kDigits, i + 1);
     const bool is_port = next == absl::string_view::npos ||
                          absl::StrContains(":,/?#", address[next]);
-    if (c == '?' || c == '#' || (c == ':' && !in_brackets && !is_port)) {
+    if (absl::StrContains("?#=", c) || (c == ':' && !in_brackets && !is_port)) {
       return absl::StrCat(shown, address.substr(0, i + 1), "***");
     }
   }
@@ -265,7 +267,7 @@ std::optional<HostAndPort> ParseHostAndPort(absl::string_view address) {
     return std::nullopt;
   }
   HostAndPort result;
-  if (host.empty() || host.find_first_of("/?#@") != absl::string_view::npos ||
+  if (host.empty() || host.find_first_of("/?#@=") != absl::string_view::npos ||
       !absl::SimpleAtoi(address.substr(colon + 1), &result.port) ||
       result.port <= 0 || result.port >= 65536) {
     return std::nullopt;

@@ -537,4 +537,14 @@ void RedisConnection::NoteMove(absl::string_view text) {
   Break("the keys have moved");
 }
 
+absl::Status RefuseReplica(RedisConnection* connection,
+                           absl::Duration timeout) {
+  const auto info = connection->Call({"INFO", "replication"}, timeout);
+  if (!info.ok()) return info.status();
+  if (!absl::StrContains(TextOf(**info), "role:slave")) return absl::OkStatus();
+  constexpr absl::string_view kWhy = "the server is a replica";
+  connection->Break(kWhy);
+  return absl::UnavailableError(kWhy);
+}
+
 }  // namespace workqueue::internal

@@ -153,6 +153,11 @@ class RedisConnection {
   std::string moved_to_;
 };
 
+// Returns an `absl::UnavailableError` if the server is a replica, and breaks
+// the connection: perhaps the name leads to another server by now. Other errors
+// are those of the call.
+absl::Status RefuseReplica(RedisConnection* connection, absl::Duration timeout);
+
 }  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_REDIS_REDIS_CONNECTION_H_

@@ -4,6 +4,7 @@
 #include "workqueue/shared/list_shared_queues.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
@@ -58,10 +59,12 @@ absl::StatusOr<std::set<std::string>> MastersOf(RedisConnection* connection,
   }
   const auto reply = connection->Call({"CLUSTER", "SLOTS"}, Left(deadline));
   if (!reply.ok()) return reply.status();
+  int64_t slots = 0;
   for (size_t i = 0; i < (*reply)->elements; ++i) {
     // The first slot, the last slot, the master, and its replicas.
     const redisReply& range = *(*reply)->element[i];
     if (range.elements < 3 || range.element[2]->elements < 2) return BadReply();
+    slots += range.element[1]->integer - range.element[0]->integer + 1;
     std::string host(internal::TextOf(*range.element[2]->element[0]));
     const redisReply& port = *range.element[2]->element[1];
     // A node that leaves its host out has this connection's.
@@ -72,6 +75,12 @@ absl::StatusOr<std::set<std::string>> MastersOf(RedisConnection* connection,
           "a node of the cluster does not know its address");
     }
     masters.insert(absl::StrCat(host, ":", port.integer));
+  }
+  // Nobody knows what the other slots have.
+  if (slots != internal::kClusterSlots) {
+    return absl::UnavailableError(
+        absl::StrCat("the cluster's nodes have ", slots, " of its ",
+                     internal::kClusterSlots, " slots"));
   }
   return masters;
 }
@@ -92,6 +101,9 @@ absl::Status AddQueue(RedisConnection* connection, absl::string_view key,
 // Adds the queues of one server.
 absl::Status Scan(RedisConnection* connection, absl::Time deadline,
                   Found* found) {
+  const absl::Status status =
+      internal::RefuseReplica(connection, Left(deadline));
+  if (!status.ok()) return status;
   const std::string pattern = internal::MetaKeyOf("*");
   std::string cursor = "0";
   do {
@@ -181,10 +193,13 @@ absl::StatusOr<SharedQueueName> FindSharedQueue(const RedisOptions& redis,
   Found found;
   const std::string key = internal::MetaKeyOf(name);
   const absl::Status status = internal::RepeatUntil(deadline, [&] {
-    const absl::Status connected = Connect(&connector, deadline);
-    return connected.ok()
-               ? AddQueue(connector.connection(), key, deadline, &found)
-               : connected;
+    absl::Status attempt = Connect(&connector, deadline);
+    if (!attempt.ok()) return attempt;
+    attempt = AddQueue(connector.connection(), key, deadline, &found);
+    if (!attempt.ok() || !found.empty()) return attempt;
+    // The user need not have the right to ask.
+    attempt = internal::RefuseReplica(connector.connection(), Left(deadline));
+    return internal::MayPass(attempt) ? attempt : absl::OkStatus();
   });
   if (!status.ok()) return status;
   if (found.empty()) {

@@ -32,6 +32,7 @@
 #include "workqueue/shared/internal/queue_keys.h"
 #include "workqueue/shared/internal/redis_engine.h"
 #include "workqueue/shared/internal/shared_queue_core.h"
+#include "workqueue/shared/internal/shared_queue_metrics.h"
 #include "workqueue/shared/shared_queue_options.h"
 
 namespace workqueue::internal {
@@ -127,6 +128,23 @@ absl::Status TellProblem(const SharedQueueOptionsBase& options,
   return absl::OkStatus();
 }
 
+// The name that a partition has in metrics and logs.
+std::string NameOf(const SharedQueueOptionsBase& options, size_t i) {
+  return options.partitions > 1 ? absl::StrCat(options.name, "/", i)
+                                : options.name;
+}
+
+// Counts an error of the engine before there are partitions, which count it.
+void CountError(const SharedQueueOptionsBase& options) {
+  for (size_t i = 0; i < static_cast<size_t>(options.partitions); ++i) {
+    TryCall([&] {
+      const auto metrics = SharedQueueMetrics::Create(NameOf(options, i),
+                                                      options.metrics_provider);
+      if (metrics != nullptr) Increment(metrics->errors);
+    });
+  }
+}
+
 std::unique_ptr<Engine> NewEngine(const SharedQueueOptionsBase& options,
                                   size_t i) {
   const size_t n = static_cast<size_t>(options.partitions);
@@ -146,7 +164,7 @@ std::unique_ptr<SharedQueueCore> NewPartition(
       options.clock_is_the_servers ||
           (options.engine != nullptr && options.engine->UsesClocksOfQueues()),
       set_groups};
-  if (options.partitions > 1) absl::StrAppend(&core.name, "/", i);
+  core.name = NameOf(options, i);
   // Bounds of groups count what is in hand. Each partition serves its workers
   // by pushes. A test with a clock of its own decides what happens when.
   if (options.partitions > 1 || set_groups ||
@@ -203,7 +221,10 @@ absl::StatusOr<std::unique_ptr<SharedQueueParts>> OpenSharedQueue(
       Clock::GetRealClock()->TimeNow() + options.call_timeout;
   auto source = TakeSource(options.engine, options.address, &options.redis,
                            options.call_timeout);
-  if (!source.ok()) return source.status();
+  if (!source.ok()) {
+    if (!absl::IsInvalidArgument(source.status())) CountError(options);
+    return source.status();
+  }
   if (*source != nullptr) options.engine = source->get();
   status = CheckOneStore(options.engine != nullptr, options.redis);
   if (!status.ok()) return status;

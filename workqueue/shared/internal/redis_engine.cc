@@ -516,17 +516,13 @@ absl::StatusOr<EngineSettings> RedisEngine::CheckSettings(absl::Time deadline) {
         status.Update(expect("maxmemory-policy", "noeviction",
                              "the server may remove items"));
         if (!status.ok()) return status;
-        auto info =
-            session.connection->Call({"INFO", "replication"}, deadline - Now());
-        if (!info.ok()) {
-          if (MayPass(info.status())) return info.status();
+        // It would refuse each request.
+        status = RefuseReplica(session.connection, deadline - Now());
+        if (MayPass(status)) return status;
+        if (!status.ok()) {
           settings.push_back(
               absl::StrCat("cannot see whether the server is a replica (",
-                           info.status().message(), ")"));
-        } else if (FieldOf(TextOf(**info), "role") == "slave") {
-          // It would refuse each request. Perhaps the name leads to another.
-          session.connection->Break("the server is a replica");
-          return absl::UnavailableError("the server is a replica");
+                           status.message(), ")"));
         }
         return settings;
       });

@@ -75,6 +75,21 @@ absl::string_view BeforeParameters(absl::string_view text) {
   return text.substr(0, text.find('?', has_login ? end : begin));
 }
 
+// libpq would take a part of a password for a host or a database, which errors
+// show.
+absl::Status CheckLogin(absl::string_view before) {
+  const size_t prefix =
+      internal::PrefixOf<internal::PostgresScheme>(before).size();
+  before.remove_prefix(prefix);
+  if (prefix == 0 || !absl::StrContains(before, "@") ||
+      before.rfind('@') == before.find_first_of("@/")) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      "address has a '/' or an '@' too many: in the user, the password and the "
+      "database they must be written as %2F and %40");
+}
+
 // The first parameter of a URI that libpq does not know. Nothing if the text
 // before may have lost a part of a password to the parameters.
 std::string UnknownOf(absl::string_view before,
@@ -108,6 +123,8 @@ absl::StatusOr<Address> Parse(absl::string_view text) {
     return absl::InvalidArgumentError("address has a zero byte");
   }
   const absl::string_view before = BeforeParameters(text);
+  absl::Status status = CheckLogin(before);
+  if (!status.ok()) return status;
   absl::string_view parameters = text.substr(before.size());
   absl::ConsumePrefix(&parameters, "?");
   Address address;
@@ -120,7 +137,7 @@ absl::StatusOr<Address> Parse(absl::string_view text) {
       others.push_back(it);
       continue;
     }
-    const absl::Status status = CheckSchema(schema);
+    status = CheckSchema(schema);
     if (!status.ok()) return status;
     if (std::exchange(has_schema, true)) {
       return absl::InvalidArgumentError(
@@ -133,8 +150,7 @@ absl::StatusOr<Address> Parse(absl::string_view text) {
   if (!others.empty()) {
     absl::StrAppend(&address.libpq, "?", absl::StrJoin(others, "&"));
   }
-  const absl::Status status =
-      internal::PostgresConnection::CheckAddress(address.libpq);
+  status = internal::PostgresConnection::CheckAddress(address.libpq);
   if (status.ok()) return address;
   const std::string unknown = UnknownOf(before, others);
   if (unknown.empty()) return status;

@@ -49,6 +49,10 @@ void RegisterPostgres();
 // dropped and made anew, a process that has used them must be started again:
 // until then its calls return `kFailedPrecondition`.
 //
+// Of an address' hosts, the first one counts that answers and is no standby. Of
+// those in a service file or in "hostaddr", libpq chooses: with
+// "target_session_attrs=primary" it passes over standbys, too.
+//
 // Names of hosts are resolved within the time of a call. But if libpq takes the
 // host from a service file, it waits for a name server as long as the system
 // does.
@@ -70,8 +74,8 @@ class PostgresEngine final : public internal::TableEngine {
   //
   // Blocks for `timeout` at most. A server that does not answer is no error
   // yet: calls of queues and electors wait for it, as long as they may. Errors:
-  //   * `kInvalidArgument`: libpq cannot use the address, or the schema is no
-  //     such name,
+  //   * `kInvalidArgument`: libpq cannot use the address, or it asks for a
+  //     standby, or the schema is no such name,
   //   * `kUnauthenticated`: the server refuses the user, or the password,
   //   * `kNotFound`: the server has no such database,
   //   * `kPermissionDenied`: the user may not use the database, or the tables,

@@ -161,23 +161,27 @@ std::optional<Options> OptionsOf(const std::string& address) {
   return given;
 }
 
-// The hosts of an address with their numbers and ports, in lists as libpq takes
-// them. Empty if it knows better.
-struct Hosts {
-  std::vector<std::string> names, numbers, ports;
+// A host of an address, as libpq takes it. Empty if it knows better.
+struct Host {
+  std::string name, number, port;
 };
 
-// libpq itself would wait for a name server as long as the system does.
-absl::StatusOr<Hosts> HostsOf(const std::string& address, absl::Time deadline) {
+// The hosts of an address in their order, with each number of theirs. libpq
+// itself would wait for a name server as long as the system does.
+absl::StatusOr<std::vector<Host>> HostsOf(const std::string& address,
+                                          absl::Time deadline) {
   Options given = OptionsOf(address).value_or(Options());
   const std::vector<std::string> names = absl::StrSplit(given["host"], ',');
   std::vector<std::string> ports = absl::StrSplit(given["port"], ',');
+  for (std::string& it : ports) {
+    if (ports.size() > 1 && it.empty()) it = "5432";  // as libpq does
+  }
   if (ports.size() == 1) ports.resize(names.size(), std::string(ports[0]));
-  Hosts hosts;
   if (given["host"].empty() || !given["hostaddr"].empty() ||
       !given["service"].empty() || ports.size() != names.size()) {
-    return hosts;
+    return std::vector<Host>(1);
   }
+  std::vector<Host> hosts;
   absl::Status status;
   for (size_t i = 0; i < names.size(); ++i) {
     // Leaves time for the other hosts.
@@ -188,12 +192,10 @@ absl::StatusOr<Hosts> HostsOf(const std::string& address, absl::Time deadline) {
     status.Update(numbers.status());
     if (!numbers.ok()) continue;
     for (const std::string& number : *numbers) {
-      hosts.names.push_back(names[i]);
-      hosts.numbers.push_back(number);
-      hosts.ports.push_back(ports[i]);
+      hosts.push_back({names[i], number, ports[i]});
     }
   }
-  if (hosts.names.empty() && !status.ok()) return status;
+  if (hosts.empty()) return status;
   return hosts;
 }
 
@@ -214,9 +216,11 @@ absl::Status StatusOf(absl::string_view code, absl::string_view text) {
         "; the library's tables are missing: PostgresEngine::Migrate() makes "
         "them, and PostgresEngine::MigrationSql() is the text to do so"));
   }
-  // The server shuts down, or the connection has been ended by somebody.
-  if (is("57P") || is("08")) return absl::UnknownError(message);
-  // A standby, a conflict, a lock that was not free in time, a full log.
+  // The server shuts down, or is a standby that was to write, or the connection
+  // has been ended by somebody.
+  if (is("57P") || is("0A000") || is("08")) return absl::UnknownError(message);
+  // A transaction that only reads, a conflict, a lock that was not free in
+  // time, a full log.
   if (is("25") || is("40") || is("55") || is("57") || is("58")) {
     return absl::UnavailableError(message);
   }
@@ -334,6 +338,12 @@ absl::Status PostgresConnection::CheckAddress(const std::string& address) {
     return absl::InvalidArgumentError(
         "address has a port that is no number from 1 to 65535");
   }
+  const std::string& target = (*given)["target_session_attrs"];
+  if (target == "standby" || target == "read-only") {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "address has target_session_attrs=", target,
+        ", but queues and elections need a server that takes changes"));
+  }
   // Only libpq knows the hosts of a service.
   if (!(*given)["service"].empty()) return absl::OkStatus();
   // libpq looks at all options before it looks at the first number of a host.
@@ -355,12 +365,28 @@ absl::Status PostgresConnection::CheckAddress(const std::string& address) {
 
 absl::StatusOr<std::unique_ptr<PostgresConnection>> PostgresConnection::Connect(
     const std::string& address, absl::Time deadline) {
-  auto result = absl::WrapUnique(new PostgresConnection());
-  const absl::StatusOr<Hosts> hosts = HostsOf(address, deadline);
+  const absl::StatusOr<std::vector<Host>> hosts = HostsOf(address, deadline);
   if (!hosts.ok()) return hosts.status();
-  const std::string host = absl::StrJoin(hosts->names, ",");
-  const std::string numbers = absl::StrJoin(hosts->numbers, ",");
-  const std::string ports = absl::StrJoin(hosts->ports, ",");
+  std::vector<std::string> failures;
+  for (size_t left = hosts->size(); left > 0; --left) {
+    const Host& host = (*hosts)[hosts->size() - left];
+    // Leaves time for the other hosts.
+    const absl::Time now = Now();
+    auto connection =
+        ConnectTo(address, host.name, host.number, host.port,
+                  now + (deadline - now) / static_cast<int64_t>(left));
+    if (!absl::IsUnavailable(connection.status())) return connection;
+    failures.emplace_back(connection.status().message());
+  }
+  return absl::UnavailableError(absl::StrJoin(failures, "; "));
+}
+
+absl::StatusOr<std::unique_ptr<PostgresConnection>>
+PostgresConnection::ConnectTo(const std::string& address,
+                              const std::string& host,
+                              const std::string& number,
+                              const std::string& port, absl::Time deadline) {
+  auto result = absl::WrapUnique(new PostgresConnection());
   // The address comes after what it may say otherwise. A peer that is gone is
   // noticed in 20 s or so.
   const std::pair<const char*, const char*> parameters[] = {
@@ -371,8 +397,8 @@ absl::StatusOr<std::unique_ptr<PostgresConnection>> PostgresConnection::Connect(
       {"tcp_user_timeout", "20000"},
       {"dbname", address.c_str()},
       {"host", host.c_str()},
-      {"hostaddr", numbers.c_str()},
-      {"port", ports.c_str()},
+      {"hostaddr", number.c_str()},
+      {"port", port.c_str()},
       {nullptr, nullptr}};
   std::vector<const char*> names, values;
   for (const auto& [name, value] : parameters) {
@@ -397,10 +423,27 @@ absl::StatusOr<std::unique_ptr<PostgresConnection>> PostgresConnection::Connect(
   }
   PQsetErrorVerbosity(connection, PQERRORS_DEFAULT);
   PQsetnonblocking(connection, 1);
-  // What the server has to say is in the errors.
+  // What the server has to say is in the errors, but for one warning, whose
+  // text may be in any language.
   PQsetNoticeReceiver(
-      connection, [](void*, const PGresult*) {}, nullptr);
-  return result;
+      connection,
+      [](void* self, const PGresult* notice) {
+        const char* const from =
+            PQresultErrorField(notice, PG_DIAG_SOURCE_FUNCTION);
+        if (from != nullptr && absl::string_view(from) == "SyncRepWaitForLSN") {
+          static_cast<PostgresConnection*>(self)->on_no_standby_ = true;
+        }
+      },
+      result.get());
+  // A pooler may tell what was so when it began, so libpq itself does not know.
+  const auto standby = result->Execute(
+      {{"SELECT pg_is_in_recovery()", {}, /*apart=*/false, /*once=*/true}},
+      deadline);
+  if (!standby.ok()) return absl::UnavailableError(standby.status().message());
+  if (standby->front().Number(0, 0) == 0) return result;
+  return absl::UnavailableError(
+      absl::StrCat("the database: the server at ", PQhost(connection),
+                   " is a standby, which takes no changes"));
 }
 
 bool PostgresConnection::InTransaction() const {
@@ -473,6 +516,7 @@ absl::StatusOr<std::vector<PostgresRows>> PostgresConnection::Execute(
     const std::vector<PostgresStatement>& statements, absl::Time deadline,
     const sync::Atomic<bool>* interrupted) {
   const size_t known = prepared_.size();
+  on_no_standby_ = false;
   absl::Status status = Send(statements);
   if (!status.ok()) return absl::UnknownError(status.message());
   int syncs = 1;
@@ -509,6 +553,11 @@ absl::StatusOr<std::vector<PostgresRows>> PostgresConnection::Execute(
         break;
     }
   }
+  if (status.ok() && on_no_standby_) {
+    return absl::UnknownError(
+        "the database: the wait for a standby was cancelled, which may lack "
+        "what was committed");
+  }
   if (status.ok()) return rows;
   // Which of its new statements the server knows now is not worth knowing.
   if (prepared_.size() != known) healthy_ = false;
@@ -538,7 +587,10 @@ absl::Status PostgresConnection::ExecuteOn(PGconn* connection,
 
 absl::Status PostgresConnection::ExecuteScript(const std::string& sql,
                                                absl::Time deadline) {
-  if (PQsendQuery(connection_, sql.c_str()) == 0) return ConnectionError();
+  if (PQexitPipelineMode(connection_) == 0 ||
+      PQsendQuery(connection_, sql.c_str()) == 0) {
+    return ConnectionError();
+  }
   absl::Status status;
   while (true) {
     absl::StatusOr<PGresult*> next = Next(deadline, /*interrupted=*/nullptr);

@@ -74,9 +74,9 @@ class PostgresConnection {
   // may have a password, and which libpq's own messages repeat. Does not block.
   static absl::Status CheckAddress(const std::string& address);
 
-  // Connects by `address`, a URI or a connection string of libpq. A server that
-  // refuses the login for good, or has no such database, is no
-  // `absl::UnavailableError`.
+  // Connects by `address`, a URI or a connection string of libpq, to the first
+  // host that is there and no standby. A server that refuses the login for
+  // good, or has no such database, is no `absl::UnavailableError`.
   static absl::StatusOr<std::unique_ptr<PostgresConnection>> Connect(
       const std::string& address, absl::Time deadline);
   ~PostgresConnection();
@@ -92,8 +92,7 @@ class PostgresConnection {
       const std::vector<PostgresStatement>& statements, absl::Time deadline,
       const sync::Atomic<bool>* interrupted = nullptr);
 
-  // Executes a text with several statements, in one transaction. Only before
-  // the first `Execute()`.
+  // Executes a text with several statements, in one transaction.
   absl::Status ExecuteScript(const std::string& sql, absl::Time deadline);
 
   // Executes a statement on a connection of somebody else, and blocks.
@@ -118,6 +117,10 @@ class PostgresConnection {
  private:
   PostgresConnection() = default;
 
+  // Connects to one host of the address; empty are those that libpq knows.
+  static absl::StatusOr<std::unique_ptr<PostgresConnection>> ConnectTo(
+      const std::string& address, const std::string& host,
+      const std::string& number, const std::string& port, absl::Time deadline);
   // Waits for the socket. Returns an error at the deadline.
   absl::Status Await(bool writes, absl::Time deadline,
                      const sync::Atomic<bool>* interrupted);
@@ -130,6 +133,7 @@ class PostgresConnection {
   pg_conn* connection_ = nullptr;
   bool healthy_ = true;
   bool has_pooler_ = false;
+  bool on_no_standby_ = false;  // perhaps, of what was executed last
   std::map<std::string, std::string> prepared_;  // name by text
 };
 

@@ -342,12 +342,13 @@ struct PostgresDatabase::Sql {
 // The tables, in a transaction, which begins when something is read.
 class PostgresDatabase::Tables final : public EngineTables {
  public:
-  Tables(PostgresDatabase* database, const Call& call, bool full,
+  Tables(PostgresDatabase* database, const Call& call, bool full, bool again,
          PostgresConnection* connection)
       : database_(*database),
         sql_(*database->sql_),
         call_(call),
         full_(full),
+        again_(again),
         connection_(*connection) {}
 
   const absl::Status& error() const { return error_; }
@@ -446,6 +447,7 @@ class PostgresDatabase::Tables final : public EngineTables {
   const Sql& sql_;
   const Call call_;
   const bool full_;
+  const bool again_;
   PostgresConnection& connection_;
   absl::Status error_;
   bool has_begun_ = false;
@@ -716,7 +718,9 @@ void PostgresDatabase::Tables::Fetch(
   for (int i = 0; i < listeners.size(); ++i) {
     live_[listeners.Number(i, 0)] = listeners.Number(i, 1) != 0;
   }
-  if (full_ || !has_inbox) return;
+  // With an inbox, a request that has been applied is rolled back, and so does
+  // not wait as `Commit()` does.
+  if (full_ || again_ || !has_inbox) return;
   const auto taken = Execute({{sql_.take_inbox, {Value::Bytes(name_)}}});
   if (!error_.ok()) return;
   const PostgresRows& inbox = taken[0];
@@ -881,6 +885,12 @@ absl::Status PostgresDatabase::Tables::Commit() {
         {sql_.add_messages,
          {Value::Numbers(receivers_), Value::BytesArray(bodies_)}});
   }
+  // What an earlier attempt has committed may be on no standby yet. Only a
+  // commit that writes something waits for one, and so for all that is before.
+  if (call_.writes && has_begun_ && again_) {
+    statements.push_back(
+        {"SELECT pg_logical_emit_message(true, 'workqueue', ''::text)"});
+  }
   if (has_begun_) statements.push_back({"COMMIT"});
   std::set<std::string> channels;
   const std::string prefix =
@@ -992,14 +1002,18 @@ absl::Status PostgresDatabase::Run(const Call& call, const Body& body) {
   bool full = false;
   bool unknown = false;  // the end of an attempt
   while (true) {
-    status = RunOnce(call, body, full);
-    if (absl::IsResourceExhausted(status) && call.writes && !full) {
+    absl::Status attempt = RunOnce(call, body, full, /*again=*/unknown);
+    if (absl::IsResourceExhausted(attempt) && call.writes && !full) {
       full = true;
       continue;
     }
-    unknown = unknown || absl::IsUnknown(status);
-    if (!absl::IsUnavailable(status) && !absl::IsUnknown(status)) break;
-    if (MachineTime() + kRetryPeriod >= call.deadline ||
+    unknown = unknown || absl::IsUnknown(attempt);
+    const bool passes =
+        absl::IsUnavailable(attempt) || absl::IsUnknown(attempt);
+    // The deadline has cut it short: the one before tells more.
+    if (passes && !status.ok() && MachineTime() >= call.deadline) break;
+    status = std::move(attempt);
+    if (!passes || MachineTime() + kRetryPeriod >= call.deadline ||
         (call.interrupted != nullptr && *call.interrupted)) {
       break;
     }
@@ -1012,7 +1026,7 @@ absl::Status PostgresDatabase::Run(const Call& call, const Body& body) {
 }
 
 absl::Status PostgresDatabase::RunOnce(const Call& call, const Body& body,
-                                       bool full) {
+                                       bool full, bool again) {
   std::unique_ptr<PostgresConnection> connection;
   {
     MutexLock lock(&mu_);
@@ -1026,7 +1040,7 @@ absl::Status PostgresDatabase::RunOnce(const Call& call, const Body& body,
     if (!connected.ok()) return NothingChanged(connected.status());
     connection = *std::move(connected);
   }
-  absl::Status status = TryOnce(call, body, full, connection.get());
+  absl::Status status = TryOnce(call, body, full, again, connection.get());
   MutexLock lock(&mu_);
   if (connection->healthy() && !connection->InTransaction()) {
     idle_.push_back(std::move(connection));
@@ -1038,9 +1052,9 @@ absl::Status PostgresDatabase::RunOnce(const Call& call, const Body& body,
 }
 
 absl::Status PostgresDatabase::TryOnce(const Call& call, const Body& body,
-                                       bool full,
+                                       bool full, bool again,
                                        PostgresConnection* connection) {
-  Tables tables(this, call, full, connection);
+  Tables tables(this, call, full, again, connection);
   absl::Status status = body(tables, full);
   if (!tables.error().ok()) status = tables.error();
   if (status.ok()) status = tables.Commit();

@@ -88,9 +88,11 @@ class PostgresDatabase final : public EngineDatabase {
   // Returns an error if those are not the tables that this process knows: the
   // numbers of queues and of listeners, and so of clients, have begun again.
   absl::Status CheckTables(int64_t entry_table);
-  absl::Status RunOnce(const Call& call, const Body& body, bool full);
+  // `again` if the end of an earlier attempt is not known.
+  absl::Status RunOnce(const Call& call, const Body& body, bool full,
+                       bool again);
   absl::Status TryOnce(const Call& call, const Body& body, bool full,
-                       PostgresConnection* connection);
+                       bool again, PostgresConnection* connection);
 
   // The listener is in this process from now on.
   absl::Status Occupy(int64_t listener, absl::Time deadline);
