@@ -219,6 +219,7 @@ class SharedQueue final : public PriorityInterface<T>,
   absl::Status SetLimits(const FailureLedgerOptions& limits) override;
   absl::Status Requeue(Lease<T>* lease, const AddOptions& options) override;
   int FailuresBefore(const Lease<T>& lease) const override;
+  bool EndsAreKnown() const override { return queue_.EndsAreKnown(); }
   absl::StatusOr<bool> Unpark(const T& item) override;
   absl::StatusOr<size_t> UnparkAll() override;
   absl::StatusOr<std::vector<FailedItem<T>>> Failing(

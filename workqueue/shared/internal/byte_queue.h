@@ -132,6 +132,8 @@ class ByteQueue {
   virtual void Close() = 0;
   // Blocks until no item is held, or for `timeout`.
   virtual bool AwaitNothingHeld(absl::Duration timeout) = 0;
+  // See `SharedFailures`.
+  virtual bool EndsAreKnown() const = 0;
   virtual bool ShuttingDown() const = 0;
   virtual absl::Status Healthy() const = 0;
   virtual bool closed() const = 0;

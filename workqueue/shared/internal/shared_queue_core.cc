@@ -460,6 +460,11 @@ absl::Status SharedQueueCore::Reached() const {
   return UnreachableError();
 }
 
+bool SharedQueueCore::EndsAreKnown() const {
+  MutexLock lock(&mu_);
+  return UnreachableError().ok() && unheard_ends_.empty();
+}
+
 absl::Status SharedQueueCore::Healthy() const {
   MutexLock lock(&mu_);
   absl::Status unreachable = UnreachableError();

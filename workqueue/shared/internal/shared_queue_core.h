@@ -138,6 +138,7 @@ class SharedQueueCore final : public ByteQueue,
   absl::Status Reopen() override;
   void Close() override;
   bool AwaitNothingHeld(absl::Duration timeout) override;
+  bool EndsAreKnown() const override;
   bool ShuttingDown() const override { return closed_ || shut_down_; }
   absl::Status Healthy() const override;
   bool closed() const override { return closed_; }
