@@ -1223,6 +1223,33 @@ TEST_F(MemoryEngineTest, AnEndThatIsNotHeardIsRepeated) {
   }
 }
 
+TEST_F(MemoryEngineTest, AnEndThatIsNotHeardIsHeld) {
+  for (const char* item : {"fails", "later", "done", "given back"}) {
+    ASSERT_TRUE(Add(*b_, item).ok());
+  }
+  auto leases = a_->AcquireUpTo(4);
+  ASSERT_TRUE(leases.ok());
+  ASSERT_EQ(leases->size(), 4u);
+  auto it = leases->begin();
+  EXPECT_TRUE(a_->Fail(&*it, absl::InternalError("fails"), {}, {}).ok());
+  EXPECT_TRUE(a_->Requeue(&*++it, AddOptions::After(absl::Hours(1))).ok());
+  Faults faults;
+  faults.away = true;
+  engine_.SetFaults(faults, "a");
+  EXPECT_FALSE((++it)->Done());
+  EXPECT_FALSE((++it)->GiveBack());
+  EXPECT_FALSE(a_->CloseWithDrainWithin(absl::ZeroDuration()));
+  auto drained = Async(
+      [this] { return a_->CloseWithDrainWithin(absl::InfiniteDuration()); });
+  engine_.SetFaults({});
+  while (drained.wait_for(std::chrono::milliseconds(1)) !=
+         std::future_status::ready) {
+    clock_.Step(absl::Milliseconds(100));
+  }
+  EXPECT_TRUE(drained.get());
+  EXPECT_EQ(b_->Count()->processing, 0u);
+}
+
 // The item is handed out, and nobody hears of it.
 TEST_F(MemoryEngineTest, ALostItemComesBackAfterItsLease) {
   EXPECT_TRUE(b_->Add("x"));

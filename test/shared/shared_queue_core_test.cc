@@ -466,6 +466,27 @@ TEST_F(SharedQueueCoreTest, ItsEndEndsDrains) {
   EXPECT_FALSE(nothing_held.get());
 }
 
+TEST_F(SharedQueueCoreTest, WhatIsGivenBackIsHeldUntilTheEngineHasHeardOfIt) {
+  core_->AcquireAsync(&slow_executor_, first_.Callback());
+  AwaitWaiting(1);
+  engine_->PushNow("x", 1);
+  engine_->SetRefuses(true);
+  core_->Close();
+  auto nothing_held = Async(
+      [this] { return core_->AwaitNothingHeld(absl::InfiniteDuration()); });
+  EXPECT_EQ(nothing_held.wait_for(std::chrono::milliseconds(50)),
+            std::future_status::timeout);
+  EXPECT_FALSE(core_->AwaitNothingHeld(absl::ZeroDuration()));
+  engine_->SetRefuses(false);
+  while (nothing_held.wait_for(std::chrono::milliseconds(1)) !=
+         std::future_status::ready) {
+    clock_.Step(SharedQueueCore::RetryAfter());
+  }
+  EXPECT_TRUE(nothing_held.get());
+  EXPECT_EQ(engine_->AwaitGivenBack(), 1);
+  slow_executor_.RunAll();
+}
+
 // The listener is busy, with a callback perhaps.
 TEST_F(SharedQueueCoreTest, TheEngineHearsOnceThatNobodyWaitsForAPush) {
   const AcquireId id = core_->AcquireAsync(&slow_executor_, first_.Callback());
@@ -665,7 +686,10 @@ class SharedQueueCoreHolderTest : public SharedQueueCoreLeaseTest {
   void TearDown() override { core_.reset(); }
 
   // The worker ends.
-  void EndX() { core_->End(x_, EngineOperation::kDone); }
+  void EndX() {
+    EXPECT_TRUE(
+        core_->ApplyEnds({core_->End(x_, EngineOperation::kDone)}).ok());
+  }
 
   void ExpectIs(HeldItem* held, const std::string& item, int64_t token) {
     ASSERT_NE(held, nullptr);
@@ -733,7 +757,7 @@ TEST_F(SharedQueueCoreHolderTest, AClosedQueueGivesItBackAtOnce) {
   EXPECT_EQ(engine_->AwaitGivenBack(), 3);
   EXPECT_FALSE(core_->AwaitNothingHeld(absl::ZeroDuration()));
   EndX();
-  EXPECT_TRUE(core_->AwaitNothingHeld(absl::ZeroDuration()));
+  EXPECT_TRUE(core_->AwaitNothingHeld(absl::InfiniteDuration()));
 }
 
 TEST_F(SharedQueueCoreHolderTest, AWorkerWaitsForItAfterAShutDown) {
@@ -775,9 +799,10 @@ TEST_F(SharedQueueCoreHolderTest, ItsLeaseMayHaveExpired) {
   engine_->SetRefuses(true);
   clock_.Step(absl::Seconds(30));
   core_->AcquireAsync(&executor_, second_.Callback());
+  engine_->SetRefuses(false);
   EndX();
   EXPECT_FALSE(second_.called());
-  EXPECT_TRUE(core_->AwaitNothingHeld(absl::ZeroDuration()));
+  EXPECT_TRUE(core_->AwaitNothingHeld(absl::InfiniteDuration()));
 }
 
 TEST_F(SharedQueueCoreHolderTest, TheLatestTokenCounts) {

@@ -118,6 +118,12 @@ std::vector<int64_t> ToTicks(const Ticks& ticks,
   return result;
 }
 
+// Whether an operation ends a lease, and does nothing else.
+bool IsEnd(EngineOperation::Code code) {
+  return code == EngineOperation::kDone || code == EngineOperation::kGiveBack ||
+         code == EngineOperation::kAbandon;
+}
+
 // Whether `a`, which is being processed, was handed out before `b`.
 bool HasOlderLease(const EngineSnapshot::Item& a,
                    const EngineSnapshot::Item& b) {
@@ -264,6 +270,7 @@ SharedQueueCore::~SharedQueueCore() {
                         (*it)->priority});
       }
       const size_t leases = ends.size();
+      ending_ = leases;
       const absl::Status ended = SendInPieces(std::move(ends)).status();
       if (!ended.ok() && leases > 0) {
         errors_.Write(
@@ -323,18 +330,21 @@ std::optional<int64_t> SharedQueueCore::EngineTime() const {
   return absl::ToUnixNanos(clock()->TimeNow());
 }
 
-void SharedQueueCore::KeepEnds(absl::Span<const EngineOperation> operations) {
+void SharedQueueCore::NoteEnds(absl::Span<const EngineOperation> operations,
+                               bool heard) {
   for (const EngineOperation& it : operations) {
-    if (it.code != EngineOperation::kDone &&
-        it.code != EngineOperation::kGiveBack &&
-        it.code != EngineOperation::kAbandon) {
-      continue;
+    if (!IsEnd(it.code)) continue;
+    --ending_;
+    if (!heard) {
+      const absl::Time now = clock()->TimeNow();
+      unheard_ends_.try_emplace({it.item, it.x},
+                                UnheardEnd{it, now + options_.lease});
+      Notice(now + RetryAfter());
+    } else if (!unheard_ends_.empty()) {
+      unheard_ends_.erase({it.item, it.x});
     }
-    const absl::Time now = clock()->TimeNow();
-    unheard_ends_.try_emplace({it.item, it.x},
-                              UnheardEnd{it, now + options_.lease});
-    Notice(now + RetryAfter());
   }
+  if (NothingHeld()) WakeSleepers();
 }
 
 size_t SharedQueueCore::Wanted() const {
@@ -413,10 +423,11 @@ absl::StatusOr<std::vector<int64_t>> SharedQueueCore::SendInPieces(
       call.operations.push_back(std::move(*next++));
     }
     Send(&call);
+    NoteEnds(call.operations, call.status.ok());
     if (!call.status.ok()) {
-      KeepEnds(call.operations);
-      KeepEnds(absl::MakeConstSpan(operations)
-                   .subspan(static_cast<size_t>(next - operations.begin())));
+      NoteEnds(absl::MakeConstSpan(operations)
+                   .subspan(static_cast<size_t>(next - operations.begin())),
+               /*heard=*/false);
       return call.status;
     }
     if (std::find(call.results.begin(), call.results.end(), kMemoryFull) !=
@@ -621,14 +632,15 @@ void SharedQueueCore::SendTogether() {
     call->done = true;
     call->changed.Signal();
   }
+  NoteEnds(absl::MakeConstSpan(request.operations).subspan(0, num_ended),
+           reply.ok());
   if (reply.ok()) {
     late_clients_.clear();
     outage_.Over();
     ask_at_ = absl::InfinitePast();
     TakeIn(request, *std::move(reply), sent_at, notices);
   } else {
-    KeepEnds(absl::MakeConstSpan(request.operations).subspan(0, num_ended));
-    if (absl::IsUnknown(error_) &&
+    if (absl::IsUnknown(reply.status()) &&
         (late_clients_.empty() || late_clients_.back() != request.client)) {
       late_clients_.push_back(request.client);
       if (late_clients_.size() > kMostLateClients) {
@@ -801,7 +813,11 @@ void SharedQueueCore::DropHeldBack(HeldItem* holder) {
 
 void SharedQueueCore::Erase(HeldItem* held) {
   held_.erase(held->id);
-  if (held_.empty()) WakeSleepers();
+  if (NothingHeld()) WakeSleepers();
+}
+
+bool SharedQueueCore::NothingHeld() const {
+  return held_.empty() && ending_ == 0 && unheard_ends_.empty();
 }
 
 void SharedQueueCore::DropLostInHand() {
@@ -942,7 +958,7 @@ absl::StatusOr<std::vector<HeldItem*>> SharedQueueCore::AcquirePiece(
   taking_ += call.take;
   Send(&call);
   taking_ -= call.take;
-  if (!call.status.ok()) KeepEnds(call.operations);
+  NoteEnds(call.operations, call.status.ok());
   // Until then this thread waits for an item although the request has failed.
   const absl::Time pause_end =
       std::min(deadline, clock()->TimeNow() + RetryAfter());
@@ -1114,6 +1130,7 @@ EngineOperation SharedQueueCore::End(HeldItem* held,
       Observe(metrics->work_duration, clock()->TimeNow() - held->taken);
     });
     LetGo(held);
+    if (IsEnd(code)) ++ending_;
     Erase(held);
   }
   Submit();
@@ -1382,12 +1399,12 @@ bool SharedQueueCore::AwaitNothingHeld(absl::Duration timeout) {
   const auto parker = clock()->NewParker(Parker::Role::kCaller);
   MutexLock lock(&mu_);
   const auto self = sleepers_.insert(sleepers_.end(), parker.get());
-  while (!held_.empty() && !drains_end_ && clock()->TimeNow() < deadline) {
+  while (!NothingHeld() && !drains_end_ && clock()->TimeNow() < deadline) {
     const MutexUnlock unlock(&mu_);
     parker->ParkUntil(deadline);
   }
   sleepers_.erase(self);
-  return held_.empty();
+  return NothingHeld();
 }
 
 void SharedQueueCore::OnListening(const std::string& client) {
@@ -1485,6 +1502,7 @@ absl::Time SharedQueueCore::Run(absl::Time now) {
     const auto give_back = [&](HeldItem* held) ABSL_NO_THREAD_SAFETY_ANALYSIS {
       operations.push_back({EngineOperation::kGiveBack, held->item, held->token,
                             held->priority, 0});
+      ++ending_;
       Erase(held);
     };
     bool ends_are_due = false;
@@ -1506,15 +1524,15 @@ absl::Time SharedQueueCore::Run(absl::Time now) {
       holders_.erase(held->item);
       give_back(held);
     }
-    std::vector<std::pair<std::string, int64_t>> repeated;
     for (auto it = unheard_ends_.begin(); it != unheard_ends_.end();) {
       if (now < it->second.until) {
-        operations.push_back(it->second.operation);
-        repeated.push_back(it++->first);
+        operations.push_back(it++->second.operation);
+        ++ending_;
       } else {
         it = unheard_ends_.erase(it);
       }
     }
+    if (NothingHeld()) WakeSleepers();
     const bool repairs = now >= repair_at_;
     size_t oldest_at = 0, groups_at = 0;
     if (repairs) {
@@ -1536,9 +1554,6 @@ absl::Time SharedQueueCore::Run(absl::Time now) {
       look_at_ = now + WaitingLoop::Heartbeat();
       const auto results = SendInPieces(std::move(operations));
       status = results.status();
-      if (results.ok()) {
-        for (const auto& it : repeated) unheard_ends_.erase(it);
-      }
       for (size_t i = 0; i < renewed.size() && results.ok(); ++i) {
         const auto held = held_.find(renewed[i]);
         if (held == held_.end()) continue;

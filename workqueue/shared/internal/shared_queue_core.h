@@ -269,8 +269,8 @@ class SharedQueueCore final : public ByteQueue,
   void AddHere(const SnapshotOptions<std::string>& options,
                EngineSnapshot* snapshot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  // Notes the ends of leases among `operations`, which have failed.
-  void KeepEnds(absl::Span<const EngineOperation> operations)
+  // Notes whether the engine has heard the ends of leases among `operations`.
+  void NoteEnds(absl::Span<const EngineOperation> operations, bool heard)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // The number of items that the engine is to hand out for the waiters.
@@ -311,6 +311,8 @@ class SharedQueueCore final : public ByteQueue,
   // Forgets these, and returns the number of the others, but at most
   // `processing`: a push may have come since the engine told this number.
   size_t CountInHand(size_t processing) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Whether no item is held, and the engine has heard of all ends.
+  bool NothingHeld() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Destroys `*held`.
   void Erase(HeldItem* held) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   std::vector<HeldItem*> TakeInHand(size_t max)
@@ -441,6 +443,8 @@ class SharedQueueCore final : public ByteQueue,
 
   std::optional<EngineOperation> set_limits_ ABSL_GUARDED_BY(mu_);
 
+  // The ends that are to be sent, or on their way.
+  size_t ending_ ABSL_GUARDED_BY(mu_) = 0;
   // By item and token.
   absl::btree_map<std::pair<std::string, int64_t>, UnheardEnd> unheard_ends_
       ABSL_GUARDED_BY(mu_);
