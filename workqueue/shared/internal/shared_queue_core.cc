@@ -505,42 +505,36 @@ void SharedQueueCore::Send(Call* call) {
     call->status = error_;
     return;
   }
-  const absl::Time longest = now + CallTimeout();
-  // A call with a time of its own does not wait for an earlier request.
-  const bool leaves = call->deadline < longest;
-  call->deadline = std::min(call->deadline, longest);
-  calls_.push_back(call);
-  if (calls_.size() == company_) company_came_->Unpark();
-  while (!call->done) {
-    if (!sending_) {
-      SendTogether();
-    } else if (!leaves) {
-      call->changed.Wait(&mu_);
-    } else if (!AwaitTurn(call)) {
-      return;
+  const absl::Duration most = CallTimeout();
+  // Without the first request there is no queue.
+  if (request_ > 0 && call->deadline < now + 0.9 * most) {
+    SendAlone(call);
+  } else {
+    call->deadline = std::min(call->deadline, now + most);
+    calls_.push_back(call);
+    if (calls_.size() == company_) company_came_->Unpark();
+    while (!call->done) {
+      if (!sending_) {
+        SendTogether();
+      } else {
+        call->changed.Wait(&mu_);
+      }
     }
   }
   if (!sending_ && !calls_.empty()) calls_.front()->changed.Signal();
 }
 
-bool SharedQueueCore::AwaitTurn(Call* call) {
-  const auto turn = [this, call]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    return call->done || !sending_;
-  };
+void SharedQueueCore::SendAlone(Call* call) {
+  const auto turn = [this]()
+                        ABSL_NO_THREAD_SAFETY_ANALYSIS { return !sending_; };
   if (MachineClock()->AwaitWithDeadline(&mu_, absl::Condition(&turn),
                                         call->deadline)) {
-    return true;
+    calls_.push_front(call);
+    SendTogether(/*alone=*/true);
+  } else {
+    call->status =
+        absl::UnavailableError("an earlier request waits for the engine");
   }
-  const auto queued = std::find(calls_.begin(), calls_.end(), call);
-  if (queued == calls_.end()) {
-    // It is on its way, in a request that ends at the same deadline.
-    mu_.Await(absl::Condition(&turn));
-    return true;
-  }
-  calls_.erase(queued);
-  call->status =
-      absl::UnavailableError("an earlier request waits for the engine");
-  return false;
 }
 
 void SharedQueueCore::AwaitCompany() {
@@ -555,9 +549,9 @@ void SharedQueueCore::AwaitCompany() {
   company_ = 0;
 }
 
-void SharedQueueCore::SendTogether() {
+void SharedQueueCore::SendTogether(bool alone) {
   sending_ = true;
-  AwaitCompany();
+  if (!alone) AwaitCompany();
   std::vector<Call*> calls;
   EngineRequest request;
   request.operations.swap(ended_);
@@ -578,7 +572,7 @@ void SharedQueueCore::SendTogether() {
   while (!calls_.empty()) {
     Call* const call = calls_.front();
     bytes += call->bytes;
-    if (!calls.empty() && (bytes > kMaxBytes ||
+    if (!calls.empty() && (alone || bytes > kMaxBytes ||
                            request.operations.size() + call->operations.size() +
                                    request.take + call->take >
                                kMaxOperations)) {
@@ -610,14 +604,19 @@ void SharedQueueCore::SendTogether() {
   awaits_answer_since_ = absl::InfiniteFuture();
   round_trip_ = round_trip;
   sending_ = false;
-  company_ = calls.size() + calls_.size();
-  if (reachable_.exchange(reply.ok()) && !reply.ok()) {
-    unreachable_since_ = start;
+  if (!alone) company_ = calls.size() + calls_.size();
+  // It had less time than an answer may take.
+  const bool tells_nothing = alone && (absl::IsUnavailable(reply.status()) ||
+                                       absl::IsUnknown(reply.status()));
+  if (!tells_nothing) {
+    if (reachable_.exchange(reply.ok()) && !reply.ok()) {
+      unreachable_since_ = start;
+    }
+    error_ = reply.status();
   }
-  error_ = reply.status();
   Report([&](SharedQueueMetrics* metrics) {
     Observe(metrics->round_trip, clock()->TimeNow() - sent_at);
-    if (!reply.ok()) Increment(metrics->errors);
+    if (!reply.ok() && !tells_nothing) Increment(metrics->errors);
   });
   size_t result = num_ended;
   for (Call* call : calls) {
@@ -646,6 +645,10 @@ void SharedQueueCore::SendTogether() {
       if (late_clients_.size() > kMostLateClients) {
         late_clients_.erase(late_clients_.begin());
       }
+    }
+    if (tells_nothing) {
+      WakeLoop(absl::InfinitePast());  // It waits for the reply.
+      return;
     }
     outage_.Lasts(error_, start);
     failed_at_ = MachineClock()->TimeNow();

@@ -49,7 +49,7 @@ namespace workqueue::internal {
 //
 //   * sends the calls of the process' threads to the engine, all that wait in
 //     one request. The thread whose call comes first sends, and the others
-//     wait for it,
+//     wait for it. A call that has less time than the others goes alone,
 //   * keeps the items that the engine has handed out, and serves the process'
 //     workers with them, threads and callbacks, in turn,
 //   * renews the leases, on a `WaitingLoop`, and looks there for what is due.
@@ -245,16 +245,17 @@ class SharedQueueCore final : public ByteQueue,
       absl::Time call_deadline);
   // Sends `*call`, together with others, and waits until it is done.
   void Send(Call* call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Waits until `*call` is done, or this thread may send it. Returns false, and
-  // takes the call back, if its deadline passes before.
-  bool AwaitTurn(Call* call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // The same with a call whose deadline would end the request of others too
+  // early. If there is no answer until then, that is no outage.
+  void SendAlone(Call* call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Waits until as many calls are there as the last request has left or
   // released, a fraction of its time at most. The threads that a reply releases
   // come back soon with their next calls. Otherwise they would split into two
   // groups of which each waits for the other's request, and then for its own.
   void AwaitCompany() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Sends all calls that wait, or many of them. Releases the lock meanwhile.
-  void SendTogether() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Sends all calls that wait, or many of them, or the first one alone.
+  // Releases the lock meanwhile.
+  void SendTogether(bool alone = false) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void TakeIn(const EngineRequest& request, EngineReply reply,
               absl::Time sent_at, uint64_t notices)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
