@@ -229,14 +229,18 @@ absl::Status SharedQueueCore::Start(absl::Time deadline) {
     Call call;
     call.deadline = deadline;
     if (options_.set_groups) call.operations = {*options_.set_groups};
+    if (metrics_ != nullptr) {
+      call.operations.push_back({EngineOperation::kOldest, "", 0, 0, 0});
+    }
     Send(&call);
     if (!call.status.ok()) return call.status;
-    if (!call.results.empty() && call.results.front() == kFalse) {
+    if (options_.set_groups && call.results.front() == kFalse) {
       return absl::FailedPreconditionError(absl::StrCat(
           "fair is given, but items are queued in \"", options_.name,
           "\" that were added without groups; let the workers empty the queue "
           "first, or use another name"));
     }
+    if (metrics_ != nullptr) ReportOldest(call.results.back());
     repair_at_ = clock()->TimeNow() + WaitingLoop::Heartbeat();
   }
   loop_->Add(this);
@@ -322,6 +326,12 @@ void SharedQueueCore::ReportWorkInProgress() {
     Set(metrics->longest_running_processor_seconds, longest);
     Set(metrics->unreachable_seconds, unreachable);
     Set(metrics->wrong_settings, wrong_settings);
+  });
+}
+
+void SharedQueueCore::ReportOldest(int64_t ticks) {
+  Report([age = ticks_.ToDuration(ticks)](SharedQueueMetrics* metrics) {
+    Set(metrics->oldest_queued_seconds, age);
   });
 }
 
@@ -1573,10 +1583,7 @@ absl::Time SharedQueueCore::Run(absl::Time now) {
         }
       }
       if (repairs && metrics_ != nullptr && results.ok()) {
-        const absl::Duration oldest = ticks_.ToDuration((*results)[oldest_at]);
-        Report([oldest](SharedQueueMetrics* metrics) {
-          Set(metrics->oldest_queued_seconds, oldest);
-        });
+        ReportOldest((*results)[oldest_at]);
       }
       if (repairs && options_.set_groups && results.ok() &&
           (*results)[groups_at] == kFalse) {

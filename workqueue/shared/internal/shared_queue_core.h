@@ -353,6 +353,7 @@ class SharedQueueCore final : public ByteQueue,
   template <typename F>
   void Report(F f);
   void ReportWorkInProgress();
+  void ReportOldest(int64_t ticks);
   // Looks at the settings, and logs those that have become wrong.
   void CheckSettingsAgain() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Duration UnreachableFor() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
