@@ -166,6 +166,10 @@ class SharedFailures : public Failures<T> {
   // Returns the number of failures of the item of `lease` before it was handed
   // out. Does not ask the engine.
   virtual int FailuresBefore(const Lease<T>& lease) const = 0;
+
+  // Returns whether the engine has answered when it was asked last, and knows
+  // which leases this process has ended. Does not ask the engine.
+  virtual bool EndsAreKnown() const = 0;
 };
 
 }  // namespace workqueue

@@ -1,23 +1,31 @@
 // SharedQueueCore::Send() (workqueue/shared/internal/shared_queue_core.h):
 // threads of one process whose calls go to the engine in common requests. One
 // request is on its way at a time. The thread of any call sends it, for all
-// calls that wait or for many of them.
+// calls that wait or for many of them. A call that has less time goes alone: its
+// thread waits until no request is on its way, or gives up.
 //
 // Checked with:
 //   -DCALLERS=3                          | holds, and all_end
 //   -DCALLERS=2 -DCALLS=3                | holds, and all_end
 //   -DCALLERS=3 -DCALLS=2 -DMOST=1       | holds, and all_end
 //   -DCALLERS=4 -DMOST=2                 | holds, and all_end
+//   -DCALLERS=2 -DALONE=2                | holds, and all_end
+//   -DCALLERS=3 -DALONE=1 -DMOST=1       | holds, and all_end
 //   -DBROKEN_LEADER_HANDS_OVER_TO_NOBODY | invalid end state
 //   -DBROKEN_LEADER_WAKES_NOBODY         | invalid end state
 //   -DMOST=1 -DBROKEN_LEADER_SENDS_ONCE  | assertion .*done
 //   -DBROKEN_SENDS_MEANWHILE             | assertion .*sending
+//   -DALONE=1 -DBROKEN_ALONE_HANDS_OVER_TO_NOBODY | invalid end state
+//   -DALONE=1 -DBROKEN_ALONE_DOES_NOT_WAIT        | assertion .*sending
 
 #ifndef CALLERS
 #define CALLERS 3
 #endif
 #ifndef CALLS  // of each caller, one after the other
 #define CALLS 1
+#endif
+#ifndef ALONE  // the number of calls that go alone
+#define ALONE 0
 #endif
 #ifndef MOST  // the number of calls that fit into a request
 #define MOST CALLERS
@@ -112,11 +120,44 @@ over:
   }
 }
 
+// SendAlone(). The call is the first one in the queue only while its thread has
+// the lock.
+proctype Alone() {
+  bool hands_over;
+  atomic {
+    if
+#ifndef BROKEN_ALONE_DOES_NOT_WAIT
+    :: !sending -> sending = true
+#else
+    :: assert(!sending); sending = true
+#endif
+    :: goto over  // Its time has passed.
+    fi
+  }
+  // Its request is on its way.
+  atomic {
+    sending = false;
+#ifndef BROKEN_ALONE_HANDS_OVER_TO_NOBODY
+    if
+    :: len(calls) > 0 -> byte one; calls?<one>; asleep[one] = false
+    :: else
+    fi
+#endif
+  }
+over:
+  skip
+}
+
 ltl all_end { <> (ended == CALLERS) }
 
 init {
   byte n;
   atomic {
-    for (n : 1 .. CALLERS) { run Caller(n - 1) }
+    for (n : 1 .. CALLERS + ALONE) {
+      if
+      :: n <= CALLERS -> run Caller(n - 1)
+      :: else -> run Alone()
+      fi
+    }
   }
 }

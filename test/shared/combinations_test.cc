@@ -17,6 +17,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
@@ -38,6 +39,7 @@
 #include "workqueue/shared/shared_queue.h"
 #include "workqueue/shared/shared_queue_options.h"
 #include "workqueue/shared/testing/memory_engine.h"
+#include "workqueue/snapshot.h"
 
 namespace workqueue::combinations_test {
 namespace {
@@ -251,7 +253,7 @@ TEST_F(CombinationsTest, AnItemThatWaitsAgainNeedsNoMemory) {
 
 TEST_F(CombinationsTest, AStopIsNoSuccessIfTheServerHasNotHeardOfTheEnd) {
   for (const bool async : {false, true}) {
-    for (const bool away : {false, true}) {
+    for (const absl::string_view fault : {"", "away", "refuses"}) {
       absl::Notification begun, go_on;
       std::optional<ReconcileCompletion> completion;
       Options options = OptionsOf("a");
@@ -274,11 +276,32 @@ TEST_F(CombinationsTest, AStopIsNoSuccessIfTheServerHasNotHeardOfTheEnd) {
       a->queue().Add("x");
       begun.WaitForNotification();
       MemoryEngine::Faults faults;
-      faults.away = away;
+      faults.away = !fault.empty();
       engine_.SetFaults(faults);
+      std::unique_ptr<SharedQueue<std::string>> other;
+      if (fault == "refuses") {
+        engine_.LoseData();
+        engine_.SetFaults({}, "b");
+        SharedQueueOptions<std::string> shared;
+        shared.name = "pods";
+        shared.client_name = "b";
+        shared.clock = &clock_;
+        shared.engine = &engine_;
+        shared.partitions = 2;
+        other = *SharedQueue<std::string>::Create(std::move(shared));
+        engine_.SetFaults({});
+      }
       go_on.Notify();
       if (async) (*std::move(completion))(absl::OkStatus());
-      EXPECT_EQ(a->Stop(absl::Hours(1)), !away) << async;
+      SnapshotOptions<std::string> here;
+      here.here_only = true;
+      // The end travels with the next request, and not with the stop.
+      while (fault == "refuses" &&
+             a->TakeSnapshotWith(here)->num_processing > 0) {
+      }
+      EXPECT_EQ(a->Stop(absl::Hours(1)), fault.empty()) << async << fault;
+      other.reset();
+      engine_.LoseData();
       engine_.SetFaults({});
       clock_.Step(absl::Minutes(5));  // The lease has expired.
     }

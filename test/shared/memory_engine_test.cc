@@ -311,23 +311,25 @@ TEST_F(MemoryEngineTest, ANegativeDelayIsShorterThanThatOfTheLimiter) {
 }
 
 TEST_F(MemoryEngineTest, TheAgeOfTheOldestItemIsAMetric) {
-  RecordingMetrics metrics;
-  auto options = Options("c");
-  options.metrics_provider = &metrics;
-  const auto queue = *Queue::Create(std::move(options));
-  const auto age = [&metrics] {
-    return metrics.values(MetricKind::kOldestQueued).back();
-  };
   AddOptions urgent;
   urgent.priority = 1;
   ASSERT_TRUE(Add(*a_, "x").ok());
   clock_.Step(absl::Seconds(4));
   ASSERT_TRUE(a_->AddItems(urgent, {"y"}).ok());
-  clock_.Step(absl::Seconds(6));
-  EXPECT_EQ(age(), 10);
+  RecordingMetrics metrics;
+  auto options = Options("c");
+  options.metrics_provider = &metrics;
+  const auto queue = *Queue::Create(std::move(options));
+  const auto age = [&metrics] {
+    const auto values = metrics.values(MetricKind::kOldestQueued);
+    return values.empty() ? -1 : values.back();
+  };
+  EXPECT_EQ(age(), 4) << "also if the process begins";
+  clock_.Step(absl::Seconds(10));
+  EXPECT_EQ(age(), 14);
   EXPECT_EQ(queue->Get(), "y");
   clock_.Step(absl::Seconds(10));
-  EXPECT_EQ(age(), 20);
+  EXPECT_EQ(age(), 24);
   EXPECT_EQ(queue->Get(), "x");
   clock_.Step(absl::Seconds(10));
   EXPECT_EQ(age(), 0);
@@ -1221,6 +1223,33 @@ TEST_F(MemoryEngineTest, AnEndThatIsNotHeardIsRepeated) {
     EXPECT_TRUE(again->Done());
     EXPECT_EQ(Queued(), 0u);
   }
+}
+
+TEST_F(MemoryEngineTest, AnEndThatIsNotHeardIsHeld) {
+  for (const char* item : {"fails", "later", "done", "given back"}) {
+    ASSERT_TRUE(Add(*b_, item).ok());
+  }
+  auto leases = a_->AcquireUpTo(4);
+  ASSERT_TRUE(leases.ok());
+  ASSERT_EQ(leases->size(), 4u);
+  auto it = leases->begin();
+  EXPECT_TRUE(a_->Fail(&*it, absl::InternalError("fails"), {}, {}).ok());
+  EXPECT_TRUE(a_->Requeue(&*++it, AddOptions::After(absl::Hours(1))).ok());
+  Faults faults;
+  faults.away = true;
+  engine_.SetFaults(faults, "a");
+  EXPECT_FALSE((++it)->Done());
+  EXPECT_FALSE((++it)->GiveBack());
+  EXPECT_FALSE(a_->CloseWithDrainWithin(absl::ZeroDuration()));
+  auto drained = Async(
+      [this] { return a_->CloseWithDrainWithin(absl::InfiniteDuration()); });
+  engine_.SetFaults({});
+  while (drained.wait_for(std::chrono::milliseconds(1)) !=
+         std::future_status::ready) {
+    clock_.Step(absl::Milliseconds(100));
+  }
+  EXPECT_TRUE(drained.get());
+  EXPECT_EQ(b_->Count()->processing, 0u);
 }
 
 // The item is handed out, and nobody hears of it.

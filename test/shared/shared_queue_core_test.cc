@@ -48,11 +48,20 @@ constexpr absl::Duration kLong = absl::Seconds(10);
 class FakeEngine final : public Engine {
  public:
   absl::StatusOr<EngineReply> Apply(const EngineRequest& request,
-                                    absl::Time /*deadline*/) override {
+                                    absl::Time deadline) override {
+    if (deadline <= absl::Now()) {
+      return absl::UnavailableError("no time is left");
+    }
     MutexLock lock(&mu_);
     ++requests_;
     waiting_ = request.waiting_workers;
-    mu_.Await(absl::Condition(&replies_));
+    const auto replies = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      return replies_ || replies_once_;
+    };
+    if (!mu_.AwaitWithDeadline(absl::Condition(&replies), deadline)) {
+      return absl::UnknownError("no answer");
+    }
+    replies_once_ = false;
     if (!refuses_.ok()) return refuses_;
     EngineReply reply;
     reply.shut_down = shut_down_;
@@ -136,6 +145,12 @@ class FakeEngine final : public Engine {
     replies_ = replies;
   }
 
+  // The request that is on its way gets a reply.
+  void ReplyOnce() {
+    MutexLock lock(&mu_);
+    replies_once_ = true;
+  }
+
   // From now on each request fails at once, or does not.
   void SetRefuses(bool refuses) {
     SetRefuses(refuses ? absl::PermissionDeniedError("refused")
@@ -202,6 +217,7 @@ class FakeEngine final : public Engine {
   EngineListener* listener_ = nullptr;
   absl::Mutex mu_;
   bool replies_ ABSL_GUARDED_BY(mu_) = true;
+  bool replies_once_ ABSL_GUARDED_BY(mu_) = false;
   absl::Status refuses_ ABSL_GUARDED_BY(mu_);
   bool shut_down_ ABSL_GUARDED_BY(mu_) = false;
   uint64_t pushed_ ABSL_GUARDED_BY(mu_) = 0;
@@ -318,6 +334,48 @@ TEST_F(SharedQueueCoreTest, ACallWithATimeoutDoesNotWaitForAnEarlierRequest) {
   EXPECT_TRUE(Count().ok());
 }
 
+TEST_F(SharedQueueCoreTest, ACallWithATimeoutShortensNoOther) {
+  engine_->SetReplies(false);
+  const size_t before = engine_->requests();
+  const auto add = [this] {
+    return core_->Apply({{EngineOperation::kAdd, "x"}}).status();
+  };
+  auto first = Async(add);
+  while (engine_->requests() == before) {
+  }
+  auto second = Async(add);
+  auto counted = Async([this] { return Count(absl::Seconds(1)).status(); });
+  absl::SleepFor(absl::Milliseconds(50));  // Both wait for the first request.
+  engine_->ReplyOnce();
+  EXPECT_EQ(first.get(), absl::OkStatus());
+  EXPECT_FALSE(counted.get().ok());
+  engine_->SetReplies(true);
+  EXPECT_EQ(second.get(), absl::OkStatus());
+  EXPECT_EQ(core_->Healthy(), absl::OkStatus());
+}
+
+TEST_F(SharedQueueCoreTest, ACallWithoutTimeIsNoOutage) {
+  EXPECT_TRUE(absl::IsUnavailable(Count(absl::ZeroDuration()).status()));
+  EXPECT_EQ(core_->Healthy(), absl::OkStatus());
+  // The next request need not wait.
+  core_->AcquireAsync(&executor_, first_.Callback());
+  EXPECT_TRUE(engine_->AwaitRequest(0, 1));
+}
+
+// Nobody else tells the engine of a worker.
+TEST_F(SharedQueueCoreTest, WhatCameDuringACallWithATimeoutIsTold) {
+  engine_->SetReplies(false);
+  const size_t before = engine_->requests();
+  auto counted =
+      Async([this] { return Count(absl::Milliseconds(100)).status(); });
+  while (engine_->requests() == before) {
+  }
+  core_->AcquireAsync(&executor_, first_.Callback());
+  EXPECT_FALSE(counted.get().ok());
+  engine_->SetReplies(true);
+  EXPECT_TRUE(engine_->AwaitRequest(before + 1, 1));
+}
+
 // An item that has come for a worker which has not taken it yet is queued.
 TEST_F(SharedQueueCoreTest, ASnapshotHasWhatIsInHandAsQueued) {
   core_->AcquireAsync(&slow_executor_, first_.Callback());
@@ -399,7 +457,9 @@ TEST_F(SharedQueueCoreTest, AProcessThatConnectsAgainEndsWhatItHasGivenUp) {
   }
   engine_->SetRefuses(absl::OkStatus());
   const std::string last = ended();
-  EXPECT_EQ(std::count(last.begin(), last.end(), ';'), 25) << last;
+  // The loop's request may have been given up, too, by the client that is left.
+  const auto n = std::count(last.begin(), last.end(), ';');
+  EXPECT_TRUE(n == 24 || n == 25) << last;
 }
 
 // A later request of the same client does so by its number.
@@ -464,6 +524,27 @@ TEST_F(SharedQueueCoreTest, ItsEndEndsDrains) {
   core_.reset();
   EXPECT_FALSE(drained.get());
   EXPECT_FALSE(nothing_held.get());
+}
+
+TEST_F(SharedQueueCoreTest, WhatIsGivenBackIsHeldUntilTheEngineHasHeardOfIt) {
+  core_->AcquireAsync(&slow_executor_, first_.Callback());
+  AwaitWaiting(1);
+  engine_->PushNow("x", 1);
+  engine_->SetRefuses(true);
+  core_->Close();
+  auto nothing_held = Async(
+      [this] { return core_->AwaitNothingHeld(absl::InfiniteDuration()); });
+  EXPECT_EQ(nothing_held.wait_for(std::chrono::milliseconds(50)),
+            std::future_status::timeout);
+  EXPECT_FALSE(core_->AwaitNothingHeld(absl::ZeroDuration()));
+  engine_->SetRefuses(false);
+  while (nothing_held.wait_for(std::chrono::milliseconds(1)) !=
+         std::future_status::ready) {
+    clock_.Step(SharedQueueCore::RetryAfter());
+  }
+  EXPECT_TRUE(nothing_held.get());
+  EXPECT_EQ(engine_->AwaitGivenBack(), 1);
+  slow_executor_.RunAll();
 }
 
 // The listener is busy, with a callback perhaps.
@@ -665,7 +746,10 @@ class SharedQueueCoreHolderTest : public SharedQueueCoreLeaseTest {
   void TearDown() override { core_.reset(); }
 
   // The worker ends.
-  void EndX() { core_->End(x_, EngineOperation::kDone); }
+  void EndX() {
+    EXPECT_TRUE(
+        core_->ApplyEnds({core_->End(x_, EngineOperation::kDone)}).ok());
+  }
 
   void ExpectIs(HeldItem* held, const std::string& item, int64_t token) {
     ASSERT_NE(held, nullptr);
@@ -733,7 +817,7 @@ TEST_F(SharedQueueCoreHolderTest, AClosedQueueGivesItBackAtOnce) {
   EXPECT_EQ(engine_->AwaitGivenBack(), 3);
   EXPECT_FALSE(core_->AwaitNothingHeld(absl::ZeroDuration()));
   EndX();
-  EXPECT_TRUE(core_->AwaitNothingHeld(absl::ZeroDuration()));
+  EXPECT_TRUE(core_->AwaitNothingHeld(absl::InfiniteDuration()));
 }
 
 TEST_F(SharedQueueCoreHolderTest, AWorkerWaitsForItAfterAShutDown) {
@@ -775,9 +859,10 @@ TEST_F(SharedQueueCoreHolderTest, ItsLeaseMayHaveExpired) {
   engine_->SetRefuses(true);
   clock_.Step(absl::Seconds(30));
   core_->AcquireAsync(&executor_, second_.Callback());
+  engine_->SetRefuses(false);
   EndX();
   EXPECT_FALSE(second_.called());
-  EXPECT_TRUE(core_->AwaitNothingHeld(absl::ZeroDuration()));
+  EXPECT_TRUE(core_->AwaitNothingHeld(absl::InfiniteDuration()));
 }
 
 TEST_F(SharedQueueCoreHolderTest, TheLatestTokenCounts) {

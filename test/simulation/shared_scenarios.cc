@@ -456,9 +456,13 @@ class SharedLife {
       case 0:
         client.queue->TakeSnapshot().IgnoreError();
         break;
-      case 1:
-        client.queue->Count().IgnoreError();
+      case 1: {
+        SnapshotOptions<Key> options;
+        options.max = 0;
+        options.timeout = absl::Milliseconds(100);
+        client.queue->TakeSnapshotWith(options).IgnoreError();
         break;
+      }
       case 2:
         client.queue->Failing(10).IgnoreError();
         break;

@@ -627,10 +627,7 @@ absl::StatusOr<bool> Controller<T, Hash, Eq>::Idle(absl::Duration timeout) {
 
 template <typename T, typename Hash, typename Eq>
 bool Controller<T, Hash, Eq>::QueueAnswers() const {
-  const absl::Status health = queue_->Healthy();
-  // It tells what is wrong.
-  return health.ok() || absl::IsFailedPrecondition(health) ||
-         absl::IsResourceExhausted(health) || absl::IsDataLoss(health);
+  return shared_failures_->EndsAreKnown();
 }
 
 template <typename T, typename Hash, typename Eq>

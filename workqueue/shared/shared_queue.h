@@ -219,6 +219,7 @@ class SharedQueue final : public PriorityInterface<T>,
   absl::Status SetLimits(const FailureLedgerOptions& limits) override;
   absl::Status Requeue(Lease<T>* lease, const AddOptions& options) override;
   int FailuresBefore(const Lease<T>& lease) const override;
+  bool EndsAreKnown() const override { return queue_.EndsAreKnown(); }
   absl::StatusOr<bool> Unpark(const T& item) override;
   absl::StatusOr<size_t> UnparkAll() override;
   absl::StatusOr<std::vector<FailedItem<T>>> Failing(
@@ -236,7 +237,8 @@ class SharedQueue final : public PriorityInterface<T>,
   absl::StatusOr<SharedQueueCounts> Count() const;
 
   // Closes this client, and blocks until all items that it holds have been
-  // processed or given back, `timeout` at most. Returns whether they have.
+  // processed or given back, and the server has heard of that, `timeout` at
+  // most. Returns whether they have.
   bool CloseWithDrainWithin(absl::Duration timeout);
 
   // Opens the queue again, for all its clients, after a `ShutDown()`: that is
@@ -265,8 +267,9 @@ class SharedQueue final : public PriorityInterface<T>,
 
   // Returns what `lease` leases of this queue; null if nothing.
   const HeldByLease* LeasedBy(const Lease<T>& lease) const;
-  // Ends `*lease`. Returns what tells the engine, if it does not know yet.
-  Operation Release(Lease<T>* lease);
+  // Ends `*lease` by an operation of that code. Returns what tells the engine,
+  // if it does not know yet.
+  Operation Release(Lease<T>* lease, Operation::Code code);
 
   Operation MakeOperation(Operation::Code code, const T& item, int64_t x = 0,
                           int64_t y = 0, int64_t z = 0) const {
@@ -559,7 +562,7 @@ absl::Status SharedQueue<T>::AcquireInto(Lease<T>* lease,
                                          absl::Duration timeout) {
   std::vector<Operation> ends;
   if (LeasedBy(*lease) != nullptr) {
-    ends.push_back(Release(lease));
+    ends.push_back(Release(lease, Operation::kDone));
   } else {
     lease->Done();  // of another queue
   }
@@ -671,7 +674,7 @@ absl::StatusOr<FailureOutcome> SharedQueue<T>::Fail(
   const int64_t result = results->front();
   // Nothing is tried again if the lease was lost or the item is parked.
   if (result == internal::kFalse || result % 2 == 1) retry.Cancel();
-  Release(lease);
+  Release(lease, Operation::kFail);
   return FailureOutcome{result == internal::kFalse,
                         static_cast<int>(result / 2), result % 2 == 1};
 }
@@ -685,11 +688,12 @@ auto SharedQueue<T>::LeasedBy(const Lease<T>& lease) const
 }
 
 template <typename T>
-auto SharedQueue<T>::Release(Lease<T>* lease) -> Operation {
+auto SharedQueue<T>::Release(Lease<T>* lease, Operation::Code code)
+    -> Operation {
   const internal::LeaseOwner<T>* const owner = this;
   const std::unique_ptr<HeldByLease> ended(
       static_cast<HeldByLease*>(internal::LeaseAccess::Release(lease, owner)));
-  Operation end = queue_.End(ended->held(), Operation::kDone);
+  Operation end = queue_.End(ended->held(), code);
   leases_.Decrement();
   return end;
 }
@@ -712,7 +716,7 @@ absl::Status SharedQueue<T>::Requeue(Lease<T>* lease,
                         options.priority}})
                .status();
   if (!status.ok()) return Logged(std::move(status), &**lease, "an addition");
-  Release(lease);
+  Release(lease, Operation::kRequeue);
   return absl::OkStatus();
 }
 

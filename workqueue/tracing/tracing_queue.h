@@ -476,6 +476,7 @@ class TracingQueue<T, Hash, Eq>::TracedFailures final
   int FailuresBefore(const Lease<T>& lease) const override {
     return below_.FailuresBefore(lease);
   }
+  bool EndsAreKnown() const override { return below_.EndsAreKnown(); }
   absl::StatusOr<std::vector<FailedItem<T>>> Failing(
       size_t max) const override {
     return below_.Failing(max);

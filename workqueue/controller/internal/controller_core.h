@@ -168,7 +168,7 @@ class ControllerCore : public Lifecycle {
     return !shared_ || (!end_unknown_ && QueueAnswers());
   }
 
-  // Returns whether the queue has answered when it was asked last.
+  // Returns `SharedFailures::EndsAreKnown()` of a queue that is `shared()`.
   virtual bool QueueAnswers() const = 0;
 
   // Whether a worker that is done ends its lease by `Acquire()`: in one request

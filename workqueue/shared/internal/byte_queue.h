@@ -98,6 +98,8 @@ class ByteQueue {
 
   // Returns the operation that ends the processing of `*held`, and forgets and
   // destroys `*held`. An item that was held back until then goes to a worker.
+  // The operation must be applied, unless its code is that of one that has
+  // been.
   virtual EngineOperation End(HeldItem* held, EngineOperation::Code code) = 0;
 
   // Applies the results of `End()`. Returns whether all leases had lasted until
@@ -130,8 +132,11 @@ class ByteQueue {
   virtual absl::StatusOr<bool> ShutDownWithDrain(absl::Duration timeout) = 0;
   virtual absl::Status Reopen() = 0;
   virtual void Close() = 0;
-  // Blocks until no item is held, or for `timeout`.
+  // Blocks until no item is held, and the engine has heard of all ends, or for
+  // `timeout`.
   virtual bool AwaitNothingHeld(absl::Duration timeout) = 0;
+  // See `SharedFailures`.
+  virtual bool EndsAreKnown() const = 0;
   virtual bool ShuttingDown() const = 0;
   virtual absl::Status Healthy() const = 0;
   virtual bool closed() const = 0;

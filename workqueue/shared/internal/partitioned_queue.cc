@@ -595,6 +595,12 @@ bool PartitionedQueue::AwaitNothingHeld(absl::Duration timeout) {
   return nothing;
 }
 
+bool PartitionedQueue::EndsAreKnown() const {
+  return std::all_of(
+      partitions_.begin(), partitions_.end(),
+      [](const auto& partition) { return partition->EndsAreKnown(); });
+}
+
 absl::Status PartitionedQueue::Healthy() const {
   absl::Status status;
   for (const auto& partition : partitions_) status.Update(partition->Healthy());

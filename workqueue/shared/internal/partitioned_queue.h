@@ -90,6 +90,7 @@ class PartitionedQueue final : public ByteQueue, private WaitingLoop::Client {
   absl::Status Reopen() override;
   void Close() override;
   bool AwaitNothingHeld(absl::Duration timeout) override;
+  bool EndsAreKnown() const override;
   bool ShuttingDown() const override;
   absl::Status Healthy() const override;
   bool closed() const override { return partitions_[0]->closed(); }

@@ -118,6 +118,12 @@ std::vector<int64_t> ToTicks(const Ticks& ticks,
   return result;
 }
 
+// Whether an operation ends a lease, and does nothing else.
+bool IsEnd(EngineOperation::Code code) {
+  return code == EngineOperation::kDone || code == EngineOperation::kGiveBack ||
+         code == EngineOperation::kAbandon;
+}
+
 // Whether `a`, which is being processed, was handed out before `b`.
 bool HasOlderLease(const EngineSnapshot::Item& a,
                    const EngineSnapshot::Item& b) {
@@ -223,14 +229,18 @@ absl::Status SharedQueueCore::Start(absl::Time deadline) {
     Call call;
     call.deadline = deadline;
     if (options_.set_groups) call.operations = {*options_.set_groups};
+    if (metrics_ != nullptr) {
+      call.operations.push_back({EngineOperation::kOldest, "", 0, 0, 0});
+    }
     Send(&call);
     if (!call.status.ok()) return call.status;
-    if (!call.results.empty() && call.results.front() == kFalse) {
+    if (options_.set_groups && call.results.front() == kFalse) {
       return absl::FailedPreconditionError(absl::StrCat(
           "fair is given, but items are queued in \"", options_.name,
           "\" that were added without groups; let the workers empty the queue "
           "first, or use another name"));
     }
+    if (metrics_ != nullptr) ReportOldest(call.results.back());
     repair_at_ = clock()->TimeNow() + WaitingLoop::Heartbeat();
   }
   loop_->Add(this);
@@ -264,6 +274,7 @@ SharedQueueCore::~SharedQueueCore() {
                         (*it)->priority});
       }
       const size_t leases = ends.size();
+      ending_ = leases;
       const absl::Status ended = SendInPieces(std::move(ends)).status();
       if (!ended.ok() && leases > 0) {
         errors_.Write(
@@ -318,23 +329,32 @@ void SharedQueueCore::ReportWorkInProgress() {
   });
 }
 
+void SharedQueueCore::ReportOldest(int64_t ticks) {
+  Report([age = ticks_.ToDuration(ticks)](SharedQueueMetrics* metrics) {
+    Set(metrics->oldest_queued_seconds, age);
+  });
+}
+
 std::optional<int64_t> SharedQueueCore::EngineTime() const {
   if (!options_.engine_uses_clock) return std::nullopt;
   return absl::ToUnixNanos(clock()->TimeNow());
 }
 
-void SharedQueueCore::KeepEnds(absl::Span<const EngineOperation> operations) {
+void SharedQueueCore::NoteEnds(absl::Span<const EngineOperation> operations,
+                               bool heard) {
   for (const EngineOperation& it : operations) {
-    if (it.code != EngineOperation::kDone &&
-        it.code != EngineOperation::kGiveBack &&
-        it.code != EngineOperation::kAbandon) {
-      continue;
+    if (!IsEnd(it.code)) continue;
+    --ending_;
+    if (!heard) {
+      const absl::Time now = clock()->TimeNow();
+      unheard_ends_.try_emplace({it.item, it.x},
+                                UnheardEnd{it, now + options_.lease});
+      Notice(now + RetryAfter());
+    } else if (!unheard_ends_.empty()) {
+      unheard_ends_.erase({it.item, it.x});
     }
-    const absl::Time now = clock()->TimeNow();
-    unheard_ends_.try_emplace({it.item, it.x},
-                              UnheardEnd{it, now + options_.lease});
-    Notice(now + RetryAfter());
   }
+  if (NothingHeld()) WakeSleepers();
 }
 
 size_t SharedQueueCore::Wanted() const {
@@ -413,10 +433,11 @@ absl::StatusOr<std::vector<int64_t>> SharedQueueCore::SendInPieces(
       call.operations.push_back(std::move(*next++));
     }
     Send(&call);
+    NoteEnds(call.operations, call.status.ok());
     if (!call.status.ok()) {
-      KeepEnds(call.operations);
-      KeepEnds(absl::MakeConstSpan(operations)
-                   .subspan(static_cast<size_t>(next - operations.begin())));
+      NoteEnds(absl::MakeConstSpan(operations)
+                   .subspan(static_cast<size_t>(next - operations.begin())),
+               /*heard=*/false);
       return call.status;
     }
     if (std::find(call.results.begin(), call.results.end(), kMemoryFull) !=
@@ -460,6 +481,11 @@ absl::Status SharedQueueCore::Reached() const {
   return UnreachableError();
 }
 
+bool SharedQueueCore::EndsAreKnown() const {
+  MutexLock lock(&mu_);
+  return UnreachableError().ok() && unheard_ends_.empty();
+}
+
 absl::Status SharedQueueCore::Healthy() const {
   MutexLock lock(&mu_);
   absl::Status unreachable = UnreachableError();
@@ -489,42 +515,36 @@ void SharedQueueCore::Send(Call* call) {
     call->status = error_;
     return;
   }
-  const absl::Time longest = now + CallTimeout();
-  // A call with a time of its own does not wait for an earlier request.
-  const bool leaves = call->deadline < longest;
-  call->deadline = std::min(call->deadline, longest);
-  calls_.push_back(call);
-  if (calls_.size() == company_) company_came_->Unpark();
-  while (!call->done) {
-    if (!sending_) {
-      SendTogether();
-    } else if (!leaves) {
-      call->changed.Wait(&mu_);
-    } else if (!AwaitTurn(call)) {
-      return;
+  const absl::Duration most = CallTimeout();
+  // Without the first request there is no queue.
+  if (request_ > 0 && call->deadline < now + 0.9 * most) {
+    SendAlone(call);
+  } else {
+    call->deadline = std::min(call->deadline, now + most);
+    calls_.push_back(call);
+    if (calls_.size() == company_) company_came_->Unpark();
+    while (!call->done) {
+      if (!sending_) {
+        SendTogether();
+      } else {
+        call->changed.Wait(&mu_);
+      }
     }
   }
   if (!sending_ && !calls_.empty()) calls_.front()->changed.Signal();
 }
 
-bool SharedQueueCore::AwaitTurn(Call* call) {
-  const auto turn = [this, call]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    return call->done || !sending_;
-  };
+void SharedQueueCore::SendAlone(Call* call) {
+  const auto turn = [this]()
+                        ABSL_NO_THREAD_SAFETY_ANALYSIS { return !sending_; };
   if (MachineClock()->AwaitWithDeadline(&mu_, absl::Condition(&turn),
                                         call->deadline)) {
-    return true;
+    calls_.push_front(call);
+    SendTogether(/*alone=*/true);
+  } else {
+    call->status =
+        absl::UnavailableError("an earlier request waits for the engine");
   }
-  const auto queued = std::find(calls_.begin(), calls_.end(), call);
-  if (queued == calls_.end()) {
-    // It is on its way, in a request that ends at the same deadline.
-    mu_.Await(absl::Condition(&turn));
-    return true;
-  }
-  calls_.erase(queued);
-  call->status =
-      absl::UnavailableError("an earlier request waits for the engine");
-  return false;
 }
 
 void SharedQueueCore::AwaitCompany() {
@@ -539,9 +559,9 @@ void SharedQueueCore::AwaitCompany() {
   company_ = 0;
 }
 
-void SharedQueueCore::SendTogether() {
+void SharedQueueCore::SendTogether(bool alone) {
   sending_ = true;
-  AwaitCompany();
+  if (!alone) AwaitCompany();
   std::vector<Call*> calls;
   EngineRequest request;
   request.operations.swap(ended_);
@@ -562,7 +582,7 @@ void SharedQueueCore::SendTogether() {
   while (!calls_.empty()) {
     Call* const call = calls_.front();
     bytes += call->bytes;
-    if (!calls.empty() && (bytes > kMaxBytes ||
+    if (!calls.empty() && (alone || bytes > kMaxBytes ||
                            request.operations.size() + call->operations.size() +
                                    request.take + call->take >
                                kMaxOperations)) {
@@ -594,14 +614,19 @@ void SharedQueueCore::SendTogether() {
   awaits_answer_since_ = absl::InfiniteFuture();
   round_trip_ = round_trip;
   sending_ = false;
-  company_ = calls.size() + calls_.size();
-  if (reachable_.exchange(reply.ok()) && !reply.ok()) {
-    unreachable_since_ = start;
+  if (!alone) company_ = calls.size() + calls_.size();
+  // It had less time than an answer may take.
+  const bool tells_nothing = alone && (absl::IsUnavailable(reply.status()) ||
+                                       absl::IsUnknown(reply.status()));
+  if (!tells_nothing) {
+    if (reachable_.exchange(reply.ok()) && !reply.ok()) {
+      unreachable_since_ = start;
+    }
+    error_ = reply.status();
   }
-  error_ = reply.status();
   Report([&](SharedQueueMetrics* metrics) {
     Observe(metrics->round_trip, clock()->TimeNow() - sent_at);
-    if (!reply.ok()) Increment(metrics->errors);
+    if (!reply.ok() && !tells_nothing) Increment(metrics->errors);
   });
   size_t result = num_ended;
   for (Call* call : calls) {
@@ -616,19 +641,24 @@ void SharedQueueCore::SendTogether() {
     call->done = true;
     call->changed.Signal();
   }
+  NoteEnds(absl::MakeConstSpan(request.operations).subspan(0, num_ended),
+           reply.ok());
   if (reply.ok()) {
     late_clients_.clear();
     outage_.Over();
     ask_at_ = absl::InfinitePast();
     TakeIn(request, *std::move(reply), sent_at, notices);
   } else {
-    KeepEnds(absl::MakeConstSpan(request.operations).subspan(0, num_ended));
-    if (absl::IsUnknown(error_) &&
+    if (absl::IsUnknown(reply.status()) &&
         (late_clients_.empty() || late_clients_.back() != request.client)) {
       late_clients_.push_back(request.client);
       if (late_clients_.size() > kMostLateClients) {
         late_clients_.erase(late_clients_.begin());
       }
+    }
+    if (tells_nothing) {
+      WakeLoop(absl::InfinitePast());  // It waits for the reply.
+      return;
     }
     outage_.Lasts(error_, start);
     failed_at_ = MachineClock()->TimeNow();
@@ -796,7 +826,11 @@ void SharedQueueCore::DropHeldBack(HeldItem* holder) {
 
 void SharedQueueCore::Erase(HeldItem* held) {
   held_.erase(held->id);
-  if (held_.empty()) WakeSleepers();
+  if (NothingHeld()) WakeSleepers();
+}
+
+bool SharedQueueCore::NothingHeld() const {
+  return held_.empty() && ending_ == 0 && unheard_ends_.empty();
 }
 
 void SharedQueueCore::DropLostInHand() {
@@ -937,7 +971,7 @@ absl::StatusOr<std::vector<HeldItem*>> SharedQueueCore::AcquirePiece(
   taking_ += call.take;
   Send(&call);
   taking_ -= call.take;
-  if (!call.status.ok()) KeepEnds(call.operations);
+  NoteEnds(call.operations, call.status.ok());
   // Until then this thread waits for an item although the request has failed.
   const absl::Time pause_end =
       std::min(deadline, clock()->TimeNow() + RetryAfter());
@@ -1109,6 +1143,7 @@ EngineOperation SharedQueueCore::End(HeldItem* held,
       Observe(metrics->work_duration, clock()->TimeNow() - held->taken);
     });
     LetGo(held);
+    if (IsEnd(code)) ++ending_;
     Erase(held);
   }
   Submit();
@@ -1377,12 +1412,12 @@ bool SharedQueueCore::AwaitNothingHeld(absl::Duration timeout) {
   const auto parker = clock()->NewParker(Parker::Role::kCaller);
   MutexLock lock(&mu_);
   const auto self = sleepers_.insert(sleepers_.end(), parker.get());
-  while (!held_.empty() && !drains_end_ && clock()->TimeNow() < deadline) {
+  while (!NothingHeld() && !drains_end_ && clock()->TimeNow() < deadline) {
     const MutexUnlock unlock(&mu_);
     parker->ParkUntil(deadline);
   }
   sleepers_.erase(self);
-  return held_.empty();
+  return NothingHeld();
 }
 
 void SharedQueueCore::OnListening(const std::string& client) {
@@ -1480,6 +1515,7 @@ absl::Time SharedQueueCore::Run(absl::Time now) {
     const auto give_back = [&](HeldItem* held) ABSL_NO_THREAD_SAFETY_ANALYSIS {
       operations.push_back({EngineOperation::kGiveBack, held->item, held->token,
                             held->priority, 0});
+      ++ending_;
       Erase(held);
     };
     bool ends_are_due = false;
@@ -1501,15 +1537,15 @@ absl::Time SharedQueueCore::Run(absl::Time now) {
       holders_.erase(held->item);
       give_back(held);
     }
-    std::vector<std::pair<std::string, int64_t>> repeated;
     for (auto it = unheard_ends_.begin(); it != unheard_ends_.end();) {
       if (now < it->second.until) {
-        operations.push_back(it->second.operation);
-        repeated.push_back(it++->first);
+        operations.push_back(it++->second.operation);
+        ++ending_;
       } else {
         it = unheard_ends_.erase(it);
       }
     }
+    if (NothingHeld()) WakeSleepers();
     const bool repairs = now >= repair_at_;
     size_t oldest_at = 0, groups_at = 0;
     if (repairs) {
@@ -1531,9 +1567,6 @@ absl::Time SharedQueueCore::Run(absl::Time now) {
       look_at_ = now + WaitingLoop::Heartbeat();
       const auto results = SendInPieces(std::move(operations));
       status = results.status();
-      if (results.ok()) {
-        for (const auto& it : repeated) unheard_ends_.erase(it);
-      }
       for (size_t i = 0; i < renewed.size() && results.ok(); ++i) {
         const auto held = held_.find(renewed[i]);
         if (held == held_.end()) continue;
@@ -1550,10 +1583,7 @@ absl::Time SharedQueueCore::Run(absl::Time now) {
         }
       }
       if (repairs && metrics_ != nullptr && results.ok()) {
-        const absl::Duration oldest = ticks_.ToDuration((*results)[oldest_at]);
-        Report([oldest](SharedQueueMetrics* metrics) {
-          Set(metrics->oldest_queued_seconds, oldest);
-        });
+        ReportOldest((*results)[oldest_at]);
       }
       if (repairs && options_.set_groups && results.ok() &&
           (*results)[groups_at] == kFalse) {

@@ -49,7 +49,7 @@ namespace workqueue::internal {
 //
 //   * sends the calls of the process' threads to the engine, all that wait in
 //     one request. The thread whose call comes first sends, and the others
-//     wait for it,
+//     wait for it. A call that has less time than the others goes alone,
 //   * keeps the items that the engine has handed out, and serves the process'
 //     workers with them, threads and callbacks, in turn,
 //   * renews the leases, on a `WaitingLoop`, and looks there for what is due.
@@ -138,6 +138,7 @@ class SharedQueueCore final : public ByteQueue,
   absl::Status Reopen() override;
   void Close() override;
   bool AwaitNothingHeld(absl::Duration timeout) override;
+  bool EndsAreKnown() const override;
   bool ShuttingDown() const override { return closed_ || shut_down_; }
   absl::Status Healthy() const override;
   bool closed() const override { return closed_; }
@@ -244,16 +245,17 @@ class SharedQueueCore final : public ByteQueue,
       absl::Time call_deadline);
   // Sends `*call`, together with others, and waits until it is done.
   void Send(Call* call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Waits until `*call` is done, or this thread may send it. Returns false, and
-  // takes the call back, if its deadline passes before.
-  bool AwaitTurn(Call* call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // The same with a call whose deadline would end the request of others too
+  // early. If there is no answer until then, that is no outage.
+  void SendAlone(Call* call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Waits until as many calls are there as the last request has left or
   // released, a fraction of its time at most. The threads that a reply releases
   // come back soon with their next calls. Otherwise they would split into two
   // groups of which each waits for the other's request, and then for its own.
   void AwaitCompany() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Sends all calls that wait, or many of them. Releases the lock meanwhile.
-  void SendTogether() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Sends all calls that wait, or many of them, or the first one alone.
+  // Releases the lock meanwhile.
+  void SendTogether(bool alone = false) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void TakeIn(const EngineRequest& request, EngineReply reply,
               absl::Time sent_at, uint64_t notices)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -268,8 +270,8 @@ class SharedQueueCore final : public ByteQueue,
   void AddHere(const SnapshotOptions<std::string>& options,
                EngineSnapshot* snapshot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  // Notes the ends of leases among `operations`, which have failed.
-  void KeepEnds(absl::Span<const EngineOperation> operations)
+  // Notes whether the engine has heard the ends of leases among `operations`.
+  void NoteEnds(absl::Span<const EngineOperation> operations, bool heard)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // The number of items that the engine is to hand out for the waiters.
@@ -310,6 +312,8 @@ class SharedQueueCore final : public ByteQueue,
   // Forgets these, and returns the number of the others, but at most
   // `processing`: a push may have come since the engine told this number.
   size_t CountInHand(size_t processing) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Whether no item is held, and the engine has heard of all ends.
+  bool NothingHeld() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Destroys `*held`.
   void Erase(HeldItem* held) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   std::vector<HeldItem*> TakeInHand(size_t max)
@@ -349,6 +353,7 @@ class SharedQueueCore final : public ByteQueue,
   template <typename F>
   void Report(F f);
   void ReportWorkInProgress();
+  void ReportOldest(int64_t ticks);
   // Looks at the settings, and logs those that have become wrong.
   void CheckSettingsAgain() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Duration UnreachableFor() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -440,6 +445,8 @@ class SharedQueueCore final : public ByteQueue,
 
   std::optional<EngineOperation> set_limits_ ABSL_GUARDED_BY(mu_);
 
+  // The ends that are to be sent, or on their way.
+  size_t ending_ ABSL_GUARDED_BY(mu_) = 0;
   // By item and token.
   absl::btree_map<std::pair<std::string, int64_t>, UnheardEnd> unheard_ends_
       ABSL_GUARDED_BY(mu_);
