@@ -218,12 +218,10 @@ std::unique_ptr<Ticker> SampleGauge(
   if (provider == nullptr) return nullptr;
   const std::shared_ptr<SettableGaugeMetric> gauge = (provider->*make)(name);
   if (gauge == nullptr) return nullptr;
-  Clock* const clock = loop->clock();
   const auto errors =
-      std::make_shared<ErrorLog>("queue", name, log_sink, clock);
+      std::make_shared<ErrorLog>("queue", name, log_sink, loop->clock());
   return std::make_unique<Ticker>(
-      std::move(loop), clock, QueueMetrics::UpdatePeriod(),
-      [errors, gauge, sample = std::move(sample)] {
+      std::move(loop), [errors, gauge, sample = std::move(sample)] {
         errors->Try([] { return "a gauge cannot be set"; },
                     [&] {
                       const std::optional<size_t> value = sample();

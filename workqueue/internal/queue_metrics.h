@@ -31,11 +31,6 @@ struct ItemTimes {
 // held.
 class QueueMetrics {
  public:
-  // The period at which the queue calls `UpdateUnfinishedWork()`.
-  static constexpr absl::Duration UpdatePeriod() {
-    return absl::Milliseconds(500);
-  }
-
   // Makes the metrics of the queue `name` with `provider` or, if `provider` is
   // null, with the default provider. Returns null if `name` is empty or there
   // is no provider. If `has_priorities`, reports the depth by priority if the

@@ -52,9 +52,7 @@ QueueState::~QueueState() = default;
 void QueueState::StartReports(std::function<void()> report,
                               absl::string_view name, const QueueClock& clock) {
   if (metrics_ == nullptr) return;
-  ticker_ =
-      std::make_unique<Ticker>(clock.LoopOrNew(name), clock_,
-                               QueueMetrics::UpdatePeriod(), std::move(report));
+  ticker_ = std::make_unique<Ticker>(clock.LoopOrNew(name), std::move(report));
 }
 
 void QueueState::StopReports() { ticker_.reset(); }

@@ -72,8 +72,8 @@ class QueueState {
              const QueueClock& clock, bool has_priorities);
   ~QueueState();
 
-  // From now on calls `report` every `QueueMetrics::UpdatePeriod()`, if there
-  // are metrics. `name` and `clock` are those of `QueueOptions`.
+  // From now on calls `report` at each tick of a `Ticker`, if there are
+  // metrics. `name` and `clock` are those of `QueueOptions`.
   void StartReports(std::function<void()> report, absl::string_view name,
                     const QueueClock& clock);
 

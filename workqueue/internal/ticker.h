@@ -13,7 +13,6 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "workqueue/clock/clock.h"
 #include "workqueue/log_sink.h"
 #include "workqueue/metrics.h"
 #include "workqueue/timer/waiting_loop.h"
@@ -22,36 +21,35 @@ namespace workqueue::internal {
 
 // Ticker
 //
-// Calls a function each time that a `period` has passed, counted from the
+// Calls a function each time that a period has passed, counted from the
 // creation of the ticker. The call is on the thread of a waiting loop. If
 // several periods pass before the call, the function is called once for them.
 // If the clock goes back, the periods count from then on. The function must not
 // throw. The destructor blocks until no call is in progress.
 class Ticker final : private WaitingLoop::Client {
  public:
-  Ticker(std::shared_ptr<WaitingLoop> loop, Clock* clock, absl::Duration period,
-         std::function<void()> function)
+  Ticker(std::shared_ptr<WaitingLoop> loop, std::function<void()> function)
       : loop_(std::move(loop)),
-        period_(period),
         function_(std::move(function)),
-        next_(clock->TimeNow() + period) {
+        next_(loop_->clock()->TimeNow() + kPeriod) {
     loop_->Add(this);
   }
 
   ~Ticker() override { loop_->Remove(this); }
 
  private:
+  static constexpr absl::Duration kPeriod = absl::Milliseconds(500);
+
   absl::Time Run(absl::Time now) override {
     if (now >= next_) {
       function_();
-      next_ += absl::Floor(now - next_, period_) + period_;
+      next_ += absl::Floor(now - next_, kPeriod) + kPeriod;
     }
-    next_ = (std::min)(next_, now + period_);  // The clock may have gone back.
+    next_ = (std::min)(next_, now + kPeriod);  // The clock may have gone back.
     return next_;
   }
 
   const std::shared_ptr<WaitingLoop> loop_;
-  const absl::Duration period_;
   const std::function<void()> function_;
   absl::Time next_;
 };
@@ -60,10 +58,9 @@ class Ticker final : private WaitingLoop::Client {
 using MakeGauge = std::unique_ptr<SettableGaugeMetric> (MetricsProvider::*)(
     absl::string_view name);
 
-// Sets a gauge of the queue `name` to the result of `sample()`, every
-// `QueueMetrics::UpdatePeriod()`, until the result is destroyed. If `sample()`
-// returns nothing, the gauge is not set. If it throws, or the gauge, the error
-// is logged.
+// Sets a gauge of the queue `name` to the result of `sample()` at each tick,
+// until the result is destroyed. If `sample()` returns nothing, the gauge is
+// not set. If it throws, or the gauge, the error is logged.
 //
 // Makes the gauge with the provider's function `make`. Chooses the provider as
 // `QueueMetrics::Create()` does. Returns null if there is no gauge. `log_sink`

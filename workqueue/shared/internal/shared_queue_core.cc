@@ -247,8 +247,7 @@ absl::Status SharedQueueCore::Start(absl::Time deadline) {
   added_to_loop_ = true;
   if (metrics_ != nullptr) {
     ticker_ =
-        std::make_unique<Ticker>(loop_, clock(), QueueMetrics::UpdatePeriod(),
-                                 [this] { ReportWorkInProgress(); });
+        std::make_unique<Ticker>(loop_, [this] { ReportWorkInProgress(); });
   }
   return absl::OkStatus();
 }
