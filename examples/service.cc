@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <string>
 #include <thread>  // NOLINT(build/c++11)
@@ -82,6 +83,8 @@ int main(int argc, char* argv[]) {
     return 1;
   }
   // Before the controller starts, so that a probe learns why it is not ready.
+  // The address is for this machine only. In a container, name the port alone:
+  // a kubelet asks the pod's address.
   const std::string port = absl::StrCat("127.0.0.1:", argc > 1 ? argv[1] : "0");
   const char* server_options[] = {"listening_ports", port.c_str(),
                                   "num_threads", "2", nullptr};
@@ -98,12 +101,16 @@ int main(int argc, char* argv[]) {
 
   // On a thread of its own, so that a signal also ends a start that waits.
   absl::Status started;
+  std::atomic<bool> stopping{false};
   std::thread starter([&] {
-    started = (*controller)->Start();
-    if (!started.ok()) kill(getpid(), SIGTERM);
+    const absl::Status status = (*controller)->Start();
+    if (status.ok() || stopping) return;
+    started = status;
+    kill(getpid(), SIGTERM);
   });
   int signal = 0;
   sigwait(&signals, &signal);
+  stopping = true;
   const bool done = (*controller)->Stop(kTimeToFinish);
   starter.join();
   mg_stop(server);

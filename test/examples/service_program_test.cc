@@ -47,4 +47,20 @@ TEST(ProgramTest, IsReadyAndEndsWhenItIsAsked) {
   }
 }
 
+// The signal is there before the program begins. The source may have added
+// names already, which no worker gets.
+TEST(ProgramTest, ASignalBeforeTheStartIsNoError) {
+  const examples::Outcome outcome = examples::RunCommand(absl::StrCat(
+      R"(python3 -c '
+import os, signal, sys
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+os.kill(os.getpid(), signal.SIGTERM)
+os.execv(sys.argv[1], sys.argv[1:])
+' )",
+      examples::PathOf("service"), " 2>&1"));
+  EXPECT_THAT(outcome.out,
+              EndsWith(outcome.exit_code == 0 ? "all is done\n"
+                                              : "something is left\n"));
+}
+
 }  // namespace
