@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>  // NOLINT(build/c++17)
@@ -28,6 +29,7 @@
 #include <map>
 #include <memory>
 #include <mutex>  // NOLINT(build/c++11)
+#include <set>
 #include <string>
 #include <system_error>  // NOLINT(build/c++11)
 #include <thread>        // NOLINT(build/c++11)
@@ -85,8 +87,20 @@ class Fd {
   const int fd_;
 };
 
-absl::Status ErrnoStatus(absl::string_view doing, const fs::path& path) {
-  return absl::ErrnoToStatus(errno, absl::StrCat(doing, " ", path.native()));
+absl::Status ErrnoStatus(absl::string_view doing, const fs::path& path,
+                         int error = errno) {
+  return absl::ErrnoToStatus(error, absl::StrCat(doing, " ", path.native()));
+}
+
+absl::StatusOr<std::set<std::string>> NamesIn(const fs::path& folder) {
+  std::set<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator file(folder, error);
+       file != fs::directory_iterator(); file.increment(error)) {
+    names.insert(file->path().filename());
+  }
+  if (error) return ErrnoStatus("list", folder, error.value());
+  return names;
 }
 
 // Returns `absl::NotFoundError` if there is no file. Other errors say nothing
@@ -132,11 +146,10 @@ std::string ThumbnailOf(const std::string& picture) {
 // The thumbnails, and what is done to them.
 class Thumbnails {
  public:
+  // In `folder` there must be a folder "out".
   explicit Thumbnails(fs::path folder)
       : folder_(std::move(folder)),
-        log_(folder_ / absl::StrCat("log.", getpid()), std::ios::app) {
-    fs::create_directories(folder_ / "out");
-  }
+        log_(folder_ / absl::StrCat("log.", getpid()), std::ios::app) {}
 
   // Makes the thumbnail of the picture `name`, unless somebody with a later
   // token has made one.
@@ -163,7 +176,9 @@ class Thumbnails {
                        const workqueue::ReconcileContext& context) {
     const absl::StatusOr<std::string> picture = ReadFile(folder_ / "in" / name);
     // Somebody has removed the picture.
-    if (absl::IsNotFound(picture.status())) return absl::OkStatus();
+    if (absl::IsNotFound(picture.status())) {
+      return Write(name, /*content=*/"", context.token);
+    }
     if (!picture.ok()) return picture.status();
     if (absl::StartsWith(*picture, "broken")) {
       return absl::DataLossError("this is no picture");
@@ -174,7 +189,8 @@ class Thumbnails {
                  context.token);
   }
 
-  // The store: it refuses what has an earlier token than what it has.
+  // The store: it refuses what has an earlier token than what it has. Without
+  // `content`, removes what it has.
   absl::Status Write(const std::string& name, const std::string& content,
                      int64_t token) {
     const fs::path path = folder_ / "out" / name;
@@ -195,6 +211,12 @@ class Thumbnails {
     if (before > token) {
       return absl::AbortedError("a later worker has made the thumbnail");
     }
+    if (content.empty()) {
+      if (made.ok() && unlink(path.c_str()) != 0) {
+        return ErrnoStatus("remove", path);
+      }
+      return absl::OkStatus();
+    }
     // The holder of the lock is alone with the temporary file.
     return ReplaceFile(path, folder_ / "part", content);
   }
@@ -209,8 +231,9 @@ class Thumbnails {
   std::ofstream log_;
 };
 
-// Adds each picture that is new or changes, and now and then all that have no
-// thumbnail: a server that has lost its data has lost the queue, too.
+// Adds each picture that is new, changes or is removed, and now and then all
+// that have no thumbnail, and thumbnails that have no picture: a server that
+// has lost its data has lost the queue, too.
 workqueue::Source<std::string> NewSource(
     Thumbnails* thumbnails, const std::unique_ptr<Controller>* controller) {
   workqueue::Source<std::string> source;
@@ -222,13 +245,20 @@ workqueue::Source<std::string> NewSource(
     absl::Time resync = absl::InfinitePast();
     do {
       const bool resyncs = absl::Now() >= resync;
-      std::error_code error;
-      fs::directory_iterator file(folder, error);
-      for (; file != fs::directory_iterator(); file.increment(error)) {
-        const std::string name = file->path().filename();
-        std::error_code gone;
-        const fs::file_time_type time = file->last_write_time(gone);
-        if (gone) continue;
+      const auto names = NamesIn(folder);
+      const auto made = NamesIn(thumbnails->folder() / "out");
+      absl::Status status = names.status();
+      status.Update(made.status());
+      if (!status.ok()) {
+        // The next scan tries again. Until then, the probe tells.
+        context.mark_unhealthy(status);
+        continue;
+      }
+      for (const std::string& name : *names) {
+        std::error_code error;
+        const fs::file_time_type time =
+            fs::last_write_time(folder / name, error);
+        if (error) continue;  // The next scan knows whether it is gone.
         if (context.stop.HasBeenNotified()) return absl::OkStatus();
         const auto it = known.find(name);
         const bool is_new = it == known.end();
@@ -246,11 +276,16 @@ workqueue::Source<std::string> NewSource(
         known[name] = time;
         if (changed || is_old) context.queue.Add(name);
       }
-      if (error) {
-        // The next scan tries again. Until then, the probe tells.
-        context.mark_unhealthy(absl::ErrnoToStatus(
-            error.value(), absl::StrCat("list ", folder.native())));
-        continue;
+      for (auto it = known.begin(); it != known.end();) {
+        const auto old = it++;
+        if (names->count(old->first) > 0) continue;
+        if (context.stop.HasBeenNotified()) return absl::OkStatus();
+        if (!(*controller)->failures().Unpark(old->first).ok()) continue;
+        context.queue.Add(old->first);
+        known.erase(old);
+      }
+      for (const std::string& name : *made) {
+        if (resyncs && names->count(name) == 0) context.queue.Add(name);
       }
       if (resyncs) resync = absl::Now() + kBetweenResyncs;
       context.mark_synced();
@@ -342,6 +377,10 @@ int main(int argc, char* argv[]) {
   if (!metrics.ok()) return Fail(metrics.status());
 
   StderrLog log;
+  const fs::path out = fs::path(argv[2]) / "out";
+  std::error_code error;
+  fs::create_directories(out, error);
+  if (error) return Fail(ErrnoStatus("create", out, error.value()));
   Thumbnails thumbnails(argv[2]);
   const auto inspection = workqueue::InspectionRegistry::Create();
   if (!inspection.ok()) return Fail(inspection.status());
@@ -350,6 +389,8 @@ int main(int argc, char* argv[]) {
   Health health;
 
   // The probe is served first: the server of the queue may be away.
+  // The address is for this machine only. In a container, name the port alone:
+  // a kubelet asks the pod's address.
   const std::string port = absl::StrCat("127.0.0.1:", argc > 3 ? argv[3] : "0");
   const char* server_options[] = {"listening_ports", port.c_str(),
                                   "num_threads", "4", nullptr};
@@ -411,12 +452,16 @@ int main(int argc, char* argv[]) {
 
   // On a thread of its own, so that a signal also ends a start that waits.
   absl::Status started;
+  std::atomic<bool> stopping{false};
   std::thread starter([&] {
-    started = controller->Start();
-    if (!started.ok()) kill(getpid(), SIGTERM);
+    const absl::Status status = controller->Start();
+    if (status.ok() || stopping) return;
+    started = status;
+    kill(getpid(), SIGTERM);
   });
   int signal = 0;
   sigwait(&signals, &signal);
+  stopping = true;
   const bool done = controller->Stop(kTimeToFinish);
   starter.join();
   if (!started.ok()) return Fail(started);

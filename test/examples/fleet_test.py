@@ -12,6 +12,7 @@ Needs a server of Redis (redis-check-rdb, redis-server or valkey-server).
 import atexit
 import collections
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -241,7 +242,20 @@ class Fleet:
         self.server = Server(self.folder)
         self.processes = [self.new_process() for _ in range(PROCESSES)]
         self.pictures = {}
+        self.removed = []
         self.number = 0
+
+    def check_early_signal(self):
+        """A signal before the start is as good as a later one."""
+        def signal_first():
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+            os.kill(os.getpid(), signal.SIGTERM)
+
+        ended = subprocess.run([self.program, str(self.server.socket), str(self.folder)],
+                               stdout=subprocess.PIPE, text=True, timeout=PATIENCE,
+                               preexec_fn=signal_first, check=False)
+        if ended.returncode != 0 or "is done" not in ended.stdout:
+            fail(f"the exit status {ended.returncode} after an early signal")
 
     def new_process(self):
         return Process(self.program, self.server, self.folder)
@@ -276,7 +290,14 @@ class Fleet:
         self.number += 1
         self.write("occupied", "picture")
 
+    def remove(self, name):
+        (self.folder / "in" / name).unlink()
+        del self.pictures[name]
+        self.removed.append(name)
+
     def is_done(self):
+        if any((self.folder / "out" / name).exists() for name in self.removed):
+            return False
         for name, text in self.pictures.items():
             if text.startswith("broken"):
                 continue
@@ -332,6 +353,7 @@ class Fleet:
 
 def run(program):
     fleet = Fleet(program)
+    fleet.check_early_signal()
     fleet.add_pictures(40)
     fleet.await_done("at first")
     Process.scrapes.check("at first", ["-"], {})
@@ -341,6 +363,9 @@ def run(program):
     fleet.await_done("unreadable files")
     fleet.clear_occupied()
     fleet.await_done("readable file")
+    fleet.remove("picture1")
+    fleet.remove(fleet.broken()[0])
+    fleet.await_done("removed pictures")
 
     (fleet.folder / "in").rename(fleet.folder / "away")
     await_true("no folder: a process looks healthy",
@@ -384,11 +409,12 @@ def run(program):
                late.is_green)
     late.stop()
 
-    # A picture is corrected while no process runs. At the first scans of the next ones
-    # the server is full, and does not put it back.
+    # A picture is corrected and one removed while no process runs. At the first scans
+    # of the next ones the server is full, and does not put them back.
     for process in fleet.processes:
         process.stop()
     fleet.correct_a_picture()
+    fleet.remove("picture2")
     fleet.server.call("CONFIG", "SET", "maxmemory", "1")
     fleet.processes = [fleet.new_process() for _ in range(PROCESSES)]
     await_true("full server: a source does not run", lambda: all(
@@ -436,4 +462,5 @@ def run(program):
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit(__doc__)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # So atexit ends the servers.
     run(sys.argv[1])
