@@ -243,6 +243,33 @@ TEST(ManagerTest, KeepsTheLeaseUntilAllReconciliationsHaveReturned) {
   EXPECT_EQ(program.lease()["spec"]["holderIdentity"], "");
 }
 
+// Together they get the time to finish: the first one waits for the other.
+TEST(ManagerTest, StopsAllControllersAtTheSameTime) {
+  Program program;
+  program.may_list.Notify();
+  absl::Notification other_stops;
+  workqueue::ControllerOptions<std::string> options;
+  options.reconcile = [](const std::string&) { return absl::OkStatus(); };
+  options.sources.resize(1);
+  options.sources[0].run = [](auto& context) {
+    context.stop.WaitForNotification();
+    return absl::OkStatus();
+  };
+  options.sources[0].on_stop = [&] { other_stops.Notify(); };
+  const auto other =
+      workqueue::Controller<std::string>::Create(std::move(options));
+  ASSERT_TRUE(other.ok()) << other.status();
+  program.manager.Add(other->get());
+  program.on_reconcile = [&](const workqueue::ReconcileContext&) {
+    EXPECT_TRUE(other_stops.WaitForNotificationWithTimeout(absl::Seconds(30)));
+  };
+  const absl::Status status = program.RunWhile([&] {
+    program.reconciled.WaitForNotification();
+    Program::Signal(SIGTERM);
+  });
+  EXPECT_EQ(status, absl::OkStatus());
+}
+
 TEST(ManagerTest, AWrongOptionOfTheLeaseIsAnError) {
   StderrLog log;
   ManagerOptions options;
