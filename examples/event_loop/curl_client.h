@@ -12,6 +12,7 @@
 #include <sys/epoll.h>
 
 #include <cstdint>
+#include <exception>
 #include <map>
 #include <string>
 #include <utility>
@@ -61,8 +62,9 @@ class CurlClient {
   CurlClient(const CurlClient&) = delete;
   CurlClient& operator=(const CurlClient&) = delete;
 
-  // Sends a GET. Calls `callback` once, after this call: with OK if the answer
-  // has the code 200. Returns the number of the request.
+  // Sends a GET. Calls `callback` once: with OK if the answer has the code 200,
+  // and before it returns if the request cannot begin. Returns the number of
+  // the request.
   uint64_t Get(const std::string& url, Callback callback) {
     const uint64_t number = next_number_++;
     CURL* const curl = curl_easy_init();
@@ -70,7 +72,9 @@ class CurlClient {
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, DropBody);
     requests_[number] = {curl, std::move(callback)};
-    curl_multi_add_handle(multi_, curl);
+    if (curl_multi_add_handle(multi_, curl) != CURLM_OK) {
+      End(number, absl::UnavailableError("the request cannot begin"));
+    }
     return number;
   }
 
@@ -98,13 +102,17 @@ class CurlClient {
     }
     const uint32_t events = (what == CURL_POLL_OUT ? 0u : EPOLLIN) |
                             (what == CURL_POLL_IN ? 0u : EPOLLOUT);
-    client->loop_.Watch(fd, events, [client, fd](uint32_t ready) {
-      const int curl_ready = ((ready & EPOLLIN) != 0 ? CURL_CSELECT_IN : 0) |
-                             ((ready & EPOLLOUT) != 0 ? CURL_CSELECT_OUT : 0);
-      client->Act(fd, (ready & ~(EPOLLIN | EPOLLOUT)) != 0
-                          ? curl_ready | CURL_CSELECT_ERR
-                          : curl_ready);
-    });
+    try {
+      client->loop_.Watch(fd, events, [client, fd](uint32_t ready) {
+        const int curl_ready = ((ready & EPOLLIN) != 0 ? CURL_CSELECT_IN : 0) |
+                               ((ready & EPOLLOUT) != 0 ? CURL_CSELECT_OUT : 0);
+        client->Act(fd, (ready & ~(EPOLLIN | EPOLLOUT)) != 0
+                            ? curl_ready | CURL_CSELECT_ERR
+                            : curl_ready);
+      });
+    } catch (const std::exception&) {
+      return -1;  // libcurl is in C.
+    }
     return 0;
   }
 
@@ -122,7 +130,10 @@ class CurlClient {
   // Lets libcurl work, and ends the requests that have their answer.
   void Act(curl_socket_t fd, int ready) {
     int running;
-    curl_multi_socket_action(multi_, fd, ready, &running);
+    if (curl_multi_socket_action(multi_, fd, ready, &running) != CURLM_OK) {
+      // A callback has failed. This lets each request end with an error.
+      curl_multi_perform(multi_, &running);
+    }
     int left;
     while (const CURLMsg* const message = curl_multi_info_read(multi_, &left)) {
       if (message->msg != CURLMSG_DONE) continue;

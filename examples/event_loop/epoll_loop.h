@@ -61,15 +61,15 @@ class EpollLoop {
   }
 
   // Calls `callback` when `fd` has one of `events`, as epoll_ctl(2) names them.
-  // Takes the place of an earlier call for `fd`.
+  // Takes the place of an earlier call for `fd`. Throws `std::system_error` if
+  // the system refuses, and then changes nothing.
   void Watch(int fd, uint32_t events, Callback callback) {
-    auto& watched = callbacks_[fd];
     struct epoll_event event = {};
     event.events = events;
     event.data.fd = fd;
-    const int add = watched == nullptr ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
-    watched = std::make_shared<Callback>(std::move(callback));
+    const int add = callbacks_.count(fd) == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
     Checked(epoll_ctl(epoll_.get(), add, fd, &event));
+    callbacks_[fd] = std::make_shared<Callback>(std::move(callback));
   }
 
   // Ends that. `fd` must still be open. A callback may call this.
