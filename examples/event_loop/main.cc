@@ -56,7 +56,8 @@ namespace {
 
 constexpr char kUsage[] = R"(usage: event_loop [flags]
 
-Tells a server of changes of devices, on one thread, until a signal comes.
+Tells a server of changes of devices, on one thread, until its time is over or a
+signal comes.
 
   --url=URL        server, with a numeric address; default: one of its own, on
                    the same thread, that answers every third request with an

@@ -124,7 +124,9 @@ the end.
   --queue NAME     the name of the queue there (default: mirror)
   --help           print this text and exit
 
-Exit status: 0 if everything is mirrored, 1 if not, 2 if a flag is wrong.
+Exit status: 0 if everything is mirrored, 1 if not, 2 if a flag is wrong. With
+--shared and without --once, 0 if what this process has begun is done: the queue
+keeps the rest for the others.
 )";
 }
 
