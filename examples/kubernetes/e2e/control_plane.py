@@ -266,9 +266,12 @@ class ApiServer(servers.Server):
         connection = self.connect(60)
         try:
             connection.request("GET", "/metrics", headers=self.headers())
-            text = connection.getresponse().read().decode()
+            answer = connection.getresponse()
+            text = answer.read().decode()
         finally:
             connection.close()
+        if answer.status != 200:
+            raise RuntimeError(f"/metrics: {answer.status}")
         counts = collections.Counter()
         for line in text.splitlines():
             match = METRIC.match(line)
@@ -276,6 +279,8 @@ class ApiServer(servers.Server):
                 labels = dict(LABEL.findall(match[1]))
                 key = labels["verb"], labels["resource"], int(labels["code"])
                 counts[key] += int(float(match[2]))
+        if not counts:
+            raise RuntimeError("/metrics has no apiserver_request_total")
         return counts
 
 
