@@ -62,8 +62,6 @@ class Tree {
  public:
   explicit Tree(std::string root) : root_(std::move(root)) {}
 
-  const std::string& root() const { return root_; }
-
   // Returns the entry at `path`.
   absl::StatusOr<Entry> Look(absl::string_view path) const;
 

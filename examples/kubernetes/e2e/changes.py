@@ -1,7 +1,6 @@
 """Changes of the cluster that an operator must follow."""
 
 import base64
-import collections
 import concurrent.futures
 import time
 
@@ -42,7 +41,6 @@ class Changes:
         self._random = random
         self._revision = 0
         self.needed = 0
-        self.counts = collections.Counter()
 
     def fill(self, namespaces, sources):
         """Makes the namespaces, of which some do not match, the sources, and
@@ -90,15 +88,13 @@ class Changes:
             self._new_data(), {"blob": self._blob()}, selector))
 
     def run(self, rate, seconds):
-        """Makes changes, `rate` a second. Returns their number."""
+        """Makes changes, `rate` a second."""
         start = time.monotonic()
         count = int(rate * seconds)
         kinds = self._random.choices(list(WEIGHTS), WEIGHTS.values(), k=count)
         for i, kind in enumerate(kinds):
             time.sleep(max(0, start + i / rate - time.monotonic()))
             getattr(self, kind)()
-            self.counts[kind] += 1
-        return count
 
     def update(self):
         source = self._any_source()

@@ -54,7 +54,7 @@ clusters:
 users:
 - name: admin
   user:
-{user}
+    token: {token}
 """
 
 METRIC = re.compile(r'apiserver_request_total\{(.*)\} (\S+)')
@@ -112,13 +112,12 @@ class Etcd(servers.Server):
             return False
 
     def compact(self):
-        """Forgets all that was before now. Returns the revision of now."""
+        """Forgets all that was before now."""
         first = base64.b64encode(b"/").decode()
         answer = self._call("/v3/kv/range", {"key": first})
         revision = answer["header"]["revision"]
         self._call("/v3/kv/compaction",
                    {"revision": revision, "physical": True})
-        return int(revision)
 
     def _call(self, path, body):
         request = urllib.request.Request(self.address + path,
@@ -128,8 +127,8 @@ class Etcd(servers.Server):
 
 
 class ApiServer(servers.Server):
-    """Has one user, who may do everything, with a token and with a certificate.
-    The address is a URL; it stays the same when the server restarts."""
+    """Has one user, who may do everything, with a token. The address is a URL; it
+    stays the same when the server restarts."""
 
     def __init__(self, etcd):
         self._etcd = etcd
@@ -180,8 +179,7 @@ class ApiServer(servers.Server):
         self._run(*self._arguments)
 
     def _make_keys(self):
-        """Makes an authority, and certificates of the server and of the
-        user."""
+        """Makes an authority and the server's certificate."""
         ca, ca_key = self.file("ca.crt"), self.file("ca.key")
         key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
                "-nodes", "-days", "3")
@@ -192,16 +190,13 @@ class ApiServer(servers.Server):
 
         openssl("req", "-x509", *key, "-keyout", ca_key, "-out", ca,
                 "-subj", "/CN=e2e")
-        for name, subject, extensions in (
-                ("server", "/CN=kube-apiserver", "IP:127.0.0.1,DNS:localhost"),
-                ("admin", "/O=system:masters/CN=admin", "DNS:admin")):
-            request = self.file(name + ".csr")
-            openssl("req", *key[:-2], "-keyout", self.file(name + ".key"),
-                    "-out", request, "-subj", subject)
-            openssl("x509", "-req", "-in", request, "-CA", ca, "-CAkey", ca_key,
-                    "-CAcreateserial", "-days", "3", "-extfile", "/dev/stdin",
-                    "-out", self.file(name + ".crt"),
-                    text=f"subjectAltName={extensions}\n")
+        request = self.file("server.csr")
+        openssl("req", *key[:-2], "-keyout", self.file("server.key"),
+                "-out", request, "-subj", "/CN=kube-apiserver")
+        openssl("x509", "-req", "-in", request, "-CA", ca, "-CAkey", ca_key,
+                "-CAcreateserial", "-days", "3", "-extfile", "/dev/stdin",
+                "-out", self.file("server.crt"),
+                text="subjectAltName=IP:127.0.0.1,DNS:localhost\n")
 
     def file(self, name):
         return self._folder_path / name
@@ -246,17 +241,12 @@ class ApiServer(servers.Server):
             self.kill()  # It would wait for its clients otherwise.
         super().__exit__()
 
-    def write_kubeconfig(self, path, server=None, certificate=False,
-                         token=TOKEN):
-        """Writes a kubeconfig file for the user, with the token or with the
-        certificate. `server` is a URL that takes the place of the address."""
-        user = f"    token: {token}"
-        if certificate:
-            user = (f"    client-certificate: {self.file('admin.crt')}\n"
-                    f"    client-key: {self.file('admin.key')}")
+    def write_kubeconfig(self, path, server=None, token=TOKEN):
+        """Writes a kubeconfig file for the user. `server` is a URL that takes the
+        place of the address."""
         pathlib.Path(path).write_text(
             KUBECONFIG.format(server=server or self.address,
-                              ca=self.file("ca.crt"), user=user))
+                              ca=self.file("ca.crt"), token=token))
         return path
 
     def request_counts(self):
