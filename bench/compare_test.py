@@ -296,6 +296,11 @@ class ServerTest(unittest.TestCase):
                                         "server missing: not-there"):
                 servers.Redis.version()
 
+    def test_the_client_of_a_cluster_may_be_missing(self):
+        with mock.patch("shutil.which", return_value=None):
+            with self.assertRaisesRegex(servers.Missing, "redis-cli"):
+                servers.RedisCluster.client()
+
     def test_postgres_may_be_missing(self):
         with mock.patch("shutil.which", return_value=None):
             with self.assertRaisesRegex(servers.Missing, "server missing"):
