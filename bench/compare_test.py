@@ -296,6 +296,11 @@ class ServerTest(unittest.TestCase):
                                         "server missing: not-there"):
                 servers.Redis.version()
 
+    def test_the_client_of_a_cluster_may_be_missing(self):
+        with mock.patch("shutil.which", return_value=None):
+            with self.assertRaisesRegex(servers.Missing, "redis-cli"):
+                servers.RedisCluster.client()
+
     def test_postgres_may_be_missing(self):
         with mock.patch("shutil.which", return_value=None):
             with self.assertRaisesRegex(servers.Missing, "server missing"):
@@ -454,12 +459,13 @@ class SectionTest(unittest.TestCase):
 
 
 class FakePrograms:
-    """Programs of which some cannot run, or fail in some cases."""
+    """Programs of which some cannot run, or fail in some cases: each as often as
+    `failing` has it."""
 
     def __init__(self, not_run=(), failing=()):
         self.not_run = list(not_run)
         self.commit = "12ab34c"
-        self._failing = failing
+        self._failing = list(failing)
 
     def cases(self, subject):
         having = ("queue", "queue-async", "client-go", "shared-queue", "river")
@@ -471,6 +477,8 @@ class FakePrograms:
     @contextlib.contextmanager
     def run(self, subject, case, quick):
         fails = (subject, case) in self._failing
+        if fails:
+            self._failing.remove((subject, case))
         process = mock.Mock(returncode=1 if fails else 0)
         process.communicate.return_value = (
             "" if fails else f"{case}\t100\tns\n", None)
@@ -490,7 +498,8 @@ class WriteTest(unittest.TestCase):
         self.chart = pathlib.Path(folder.name, "benchmarks-amd-epyc.svg")
         self.document.write_text(self.BEFORE, encoding="utf-8")
 
-    def run_compare(self, programs, processor="AMD EPYC", groups=()):
+    def run_compare(self, programs, processor="AMD EPYC", groups=(),
+                    write=("--write",)):
         """Returns what compare --write says when it refuses to write; None if
         it writes."""
         output = io.StringIO()
@@ -500,7 +509,7 @@ class WriteTest(unittest.TestCase):
                 contextlib.redirect_stdout(output), \
                 contextlib.redirect_stderr(output):
             try:
-                compare.main(["--write", "--rounds", "2", *groups])
+                compare.main([*write, "--rounds", "2", *groups])
             except SystemExit as e:
                 return str(e)
         return None
@@ -572,10 +581,20 @@ class WriteTest(unittest.TestCase):
         self.assertIn("toolchain missing: go", refusal)
         self.assert_nothing_written()
 
-    def test_not_without_a_figure(self):
-        refusal = self.run_compare(
-            FakePrograms(failing=[("client-go", "cycle")]))
-        self.assertIn("cycle failed on client-go", refusal)
+    def test_not_if_a_case_has_failed_in_a_round(self):
+        for rounds in 1, 2:
+            refusal = self.run_compare(
+                FakePrograms(failing=[("client-go", "cycle")] * rounds))
+            self.assertEqual(refusal, "not written: cycle failed on client-go")
+            self.assert_nothing_written()
+
+    def test_a_failure_is_an_error_without_write_too(self):
+        self.assertEqual(
+            self.run_compare(FakePrograms(failing=[
+                ("queue", "cycle"), ("client-go", "cycle"), ("queue", "cycle")]),
+                write=()),
+            "cycle failed on queue, cycle failed on client-go")
+        self.assertIsNone(self.run_compare(FakePrograms(), write=()))
         self.assert_nothing_written()
 
     def test_not_into_another_document(self):

@@ -21,22 +21,29 @@ namespace workqueue {
 // This class is a metric of any kind that does nothing.
 class NoopMetric final : public CounterMetric,
                          public GaugeMetric,
+                         public PriorityGaugeMetric,
                          public SettableGaugeMetric,
                          public HistogramMetric {
  public:
   void Inc() override {}
   void Dec() override {}
+  void Inc(int) override {}
+  void Dec(int) override {}
   void Set(double) override {}
   void Observe(double) override {}
 };
 
 // NoopMetrics
 //
-// This class provides all metrics of a queue. They do nothing, so a benchmark
-// with them measures the work that a queue does for metrics.
+// This class provides all metrics of a queue in memory. They do nothing, so a
+// benchmark with them measures the work that a queue does for metrics.
 class NoopMetrics final : public MetricsProvider {
  public:
   std::unique_ptr<GaugeMetric> NewDepthMetric(absl::string_view) override {
+    return std::make_unique<NoopMetric>();
+  }
+  std::unique_ptr<PriorityGaugeMetric> NewDepthMetricWithPriority(
+      absl::string_view) override {
     return std::make_unique<NoopMetric>();
   }
   std::unique_ptr<CounterMetric> NewAddsMetric(absl::string_view) override {
@@ -109,6 +116,26 @@ class NoopControllerMetrics final : public ControllerMetricsProvider {
     return std::make_unique<NoopMetric>();
   }
   std::unique_ptr<GaugeMetric> NewActiveWorkersMetric(
+      absl::string_view) override {
+    return std::make_unique<NoopMetric>();
+  }
+  std::unique_ptr<CounterMetric> NewReconcileRetriesMetric(
+      absl::string_view) override {
+    return std::make_unique<NoopMetric>();
+  }
+  std::unique_ptr<GaugeMetric> NewActiveRetriesMetric(
+      absl::string_view) override {
+    return std::make_unique<NoopMetric>();
+  }
+  std::unique_ptr<GaugeMetric> NewRunningSourcesMetric(
+      absl::string_view) override {
+    return std::make_unique<NoopMetric>();
+  }
+  std::unique_ptr<GaugeMetric> NewParkedItemsMetric(
+      absl::string_view) override {
+    return std::make_unique<NoopMetric>();
+  }
+  std::unique_ptr<CounterMetric> NewParkedTotalMetric(
       absl::string_view) override {
     return std::make_unique<NoopMetric>();
   }

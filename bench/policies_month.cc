@@ -19,8 +19,7 @@
 // simulated. The time advances in steps of a second. The month:
 //
 //   * Ten clusters have 1,000 tenants each. Each tenant has 20 objects, of
-//   which
-//     one changes about 100 times a month: 0.39 changes a second in all.
+//     which one changes about 100 times a month: 0.39 changes a second in all.
 //   * Ten workers reconcile. A reconciliation takes 10 seconds on average. So a
 //     quiet controller is busy for four tenths of its time.
 //   * `flood`, days 3 to 6: the hostile tenant changes 50,000 objects three
@@ -30,8 +29,7 @@
 //   * `broken`, days 15 to 18: 3,000 objects of the hostile tenant fail each
 //     time.
 //   * `outage`, 3 hours of day 21: the API of three clusters is overloaded.
-//   Each
-//     reconciliation of their objects fails after 10 seconds. The hostile
+//     Each reconciliation of their objects fails after 10 seconds. The hostile
 //     tenant has nothing to do with it. With `giving_up`, an operator puts the
 //     parked items back when the outage is over.
 //

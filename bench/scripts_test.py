@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Tests that the scripts that measure refuse to measure or print nothing."""
 
+import os
 import pathlib
 import shutil
 import subprocess
 import tempfile
 import unittest
+from unittest import mock
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -22,6 +24,7 @@ class RefusalTest(unittest.TestCase):
         self.assertNotEqual(result.returncode, 0)
         self.assertEqual(result.stdout, "")
         self.assertIn(message, result.stderr)
+        self.assertNotIn("Traceback", result.stderr)
 
     def test_compile_time(self):
         for rounds in ("0", "-3", "x"):
@@ -32,6 +35,14 @@ class RefusalTest(unittest.TestCase):
     def test_partitions(self):
         self.assert_refuses("--rounds is 0; it must be at least 1",
                             "bench/partitions", "--rounds", "0")
+        with mock.patch.dict(os.environ, WORKQUEUE_REDIS_SERVER="not-there"):
+            self.assert_refuses("server missing: not-there\n",
+                                "bench/partitions")
+
+    def test_sync_cost(self):
+        with mock.patch.dict(os.environ, CXX="false"):
+            self.assert_refuses("no source compiles\n", "bench/sync_cost",
+                                "--all", "ratelimit/jitter.cc")
 
     def test_plain(self):
         for rounds in ("1", "-3"):

@@ -16,10 +16,10 @@ namespace workqueue {
 
 // SecondThread
 //
-// This class runs a thread that sleeps until the destructor. Every benchmark
-// has such a thread. In a process with one thread, glibc leaves out the atomic
-// operations of its locks and of `malloc()`. A program that needs a queue has
-// several threads, and pays for these operations.
+// This class runs a thread that sleeps until the destructor, for a benchmark
+// that may else have a single thread. In a process with one thread, glibc
+// leaves out the atomic operations of its locks and of `malloc()`. A program
+// that needs a queue has several threads, and pays for these operations.
 class SecondThread {
  public:
   SecondThread() = default;

@@ -174,15 +174,20 @@ class RedisCluster:
     def __init__(self, nodes):
         self._nodes = [RedisNode() for _ in range(nodes)]
 
-    def __enter__(self):
+    @staticmethod
+    def client():
+        """Returns the program that makes a cluster. Raises Missing."""
         client = shutil.which("valkey-cli") or shutil.which("redis-cli")
         if not client:
             raise Missing("program missing: valkey-cli, redis-cli")
+        return client
+
+    def __enter__(self):
         with contextlib.ExitStack() as stack:
             for node in self._nodes:
                 stack.enter_context(node)
             addresses = [node.address for node in self._nodes]
-            subprocess.run([client, "--cluster", "create", *addresses,
+            subprocess.run([self.client(), "--cluster", "create", *addresses,
                             "--cluster-yes"],
                            check=True, stdout=subprocess.DEVNULL)
             self.address = ",".join(addresses)

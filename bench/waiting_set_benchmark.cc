@@ -20,7 +20,8 @@
 //   Take           -- take each of n values due within an hour, at its time;
 //                     `sleeps` is the number of the taker's sleeps per value
 //                     (the sleep itself takes no time)
-//   Draw           -- draw a random time; all other cases but Take include it
+//   Draw           -- draw a random time; all other cases but Tick and Take
+//                     include it
 //
 // The waiting sets:
 //   heap           -- the default

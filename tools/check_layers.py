@@ -7,7 +7,8 @@ Checks the repository in the folder ROOT, by default this repository. The rules:
 
   * A layer includes only itself and the layers below it (LAYERS).
   * Only a folder itself and the tests include the folder's internal/. The
-    library's layers and bench/ may also include workqueue/base/.
+    folders of workqueue/ and bench/ may also include workqueue/internal/. The
+    examples and test/monorepo include neither an internal/ nor workqueue/base/.
   * The guard of a header is made from the header's path.
   * The library waits for a time only through a Clock or a Parker, and reads the
     time only from a Clock. So no wait depends on the wall clock. WAITS has the

@@ -18,7 +18,8 @@ class TestPackage(ConanFile):
 
     def generate(self):
         options = self.dependencies["workqueue-cpp"].options
-        parts = [part for part in ("inspect", "prometheus") if options.get_safe(part)]
+        parts = [part for part in ("inspect", "postgres", "prometheus", "sqlite")
+                 if options.get_safe(part)]
         parts += ["shared"] if options.shared_queue else []
         toolchain = CMakeToolchain(self)
         toolchain.cache_variables["COMPONENTS"] = ";".join(parts)
