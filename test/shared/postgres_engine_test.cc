@@ -190,6 +190,42 @@ TEST_F(PostgresEngineTest, CommittedIsQueuedAndRolledBackNeverWas) {
   EXPECT_EQ(queue->Count()->queued, 0u);
 }
 
+// Each request comes after what has been committed before it.
+TEST_F(PostgresEngineTest, ARequestComesAfterWhatIsCommitted) {
+  const auto engine = NewEngine();
+  const auto queue = NewQueue(*engine);
+  Connection own(address_);
+  own.Do(absl::StrCat("SELECT workqueue.add('", name_,
+                      "', 'x', after => '15 min')"));
+  EXPECT_EQ(queue->CancelWait("x").value_or(false), true);
+  EXPECT_EQ(queue->Count()->waiting, 0u);
+  own.Do(absl::StrCat("SELECT workqueue.add('", name_, "', 'y')"));
+  ASSERT_TRUE(queue->ShutDownAndDrain(std::nullopt).ok());
+  EXPECT_EQ(queue->Get(), "y");
+  EXPECT_TRUE(queue->Done("y"));
+  ASSERT_EQ(queue->Reopen(), absl::OkStatus());
+  // The results of a request are those of its own operations.
+  own.Do(absl::StrCat("SELECT workqueue.add('", name_, "', 'z')"));
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      queue->AddItems({}, {"a", std::string(2049, 'x')})));
+  EXPECT_EQ(queue->Get(), "z");
+  EXPECT_EQ(queue->Get(), "a");
+}
+
+TEST_F(PostgresEngineTest, WhatIsCommittedBeforeAQueueHasGroupsGetsThem) {
+  const auto engine = NewEngine();
+  auto options = Options(*engine);
+  options.fair.dimensions.resize(1);
+  options.fair.dimensions[0].group_of = [](const std::string& item) {
+    return item;
+  };
+  Connection own(address_);
+  own.Do(absl::StrCat("SELECT workqueue.add('", name_, "', 'x')"));
+  auto queue = Queue::Create(options);
+  ASSERT_TRUE(queue.ok()) << queue.status();
+  EXPECT_EQ((*queue)->Get(), "x");
+}
+
 TEST_F(PostgresEngineTest, AnAddInATransactionHasATimeAndAPriority) {
   const auto engine = NewEngine();
   const auto queue = NewQueue(*engine);

@@ -56,6 +56,12 @@ size_t KeyBytes(const EngineOperation& operation) {
   return parts.size() == 3 ? size + parts[2].size() : size;
 }
 
+// Whether what has been left in the inbox needs it.
+bool ComesFirst(const EngineOperation& operation) {
+  return operation.code == EngineOperation::kReopen ||
+         operation.code == EngineOperation::kSetGroups;
+}
+
 absl::Time MachineTime() { return Clock::GetRealClock()->TimeNow(); }
 
 }  // namespace
@@ -339,10 +345,9 @@ absl::StatusOr<EngineReply> TableEngine::Client::Apply(
     const EngineRequest& request, absl::Time deadline) {
   std::optional<EngineReply> reply;
   const int64_t received = received_;
-  EngineRequest full_request = request;  // and what was left in the inbox
-  const std::vector<size_t> too_long = TakeTooLong(&full_request);
-  const size_t asked = full_request.operations.size();
-  const WantedEntries wanted = StoredQueue::WantedBy(full_request);
+  EngineRequest fits = request;
+  const std::vector<size_t> too_long = TakeTooLong(&fits);
+  const WantedEntries wanted = StoredQueue::WantedBy(fits);
   const absl::Status status = state_->database().Run(
       {deadline, /*writes=*/true},
       [&](EngineTables& tables, bool full) -> absl::Status {
@@ -363,15 +368,21 @@ absl::StatusOr<EngineReply> TableEngine::Client::Apply(
         };
         const auto store = tables.Open(*queue);
         store->Prefetch(wanted);
-        full_request.operations.resize(asked);
-        if (!full) {
-          WantedEntries more;
-          for (EngineOperation& left : tables.TakeInbox()) {
-            more.keys.push_back(StoredQueue::KeyOf(left.item));
-            full_request.operations.push_back(std::move(left));
-          }
-          if (!more.keys.empty()) store->Prefetch(more);
+        EngineRequest full_request = fits;  // and what was left in the inbox
+        std::vector<EngineOperation> left;
+        if (!full) left = tables.TakeInbox();
+        // It has been committed before this request begins. But a request that
+        // opens the queue for adds, or for groups, does so first.
+        auto& operations = full_request.operations;
+        const auto place =
+            std::find_if_not(operations.begin(), operations.end(), ComesFirst);
+        const auto skipped = place - operations.begin();
+        WantedEntries more;
+        for (const EngineOperation& it : left) {
+          more.keys.push_back(StoredQueue::KeyOf(it.item));
         }
+        if (!more.keys.empty()) store->Prefetch(more);
+        operations.insert(place, left.begin(), left.end());
         if (received > removed_) {
           tables.RemoveMessages(number_, removed_, received);
         }
@@ -379,15 +390,18 @@ absl::StatusOr<EngineReply> TableEngine::Client::Apply(
                            .Apply(full_request, TimeOf(request.now, tables),
                                   /*run=*/1, full);
         // What was in the inbox has not been added, and stays there.
-        const bool lost = !applied && full_request.operations.size() > asked;
-        // An attempt before may have been the one.
-        if (applied) reply = std::move(applied);
+        const bool lost = !applied && !left.empty();
+        if (applied) {
+          const auto begin = applied->results.begin() + skipped;
+          applied->results.erase(begin,
+                                 begin + static_cast<ptrdiff_t>(left.size()));
+          reply = std::move(applied);
+        }  // Else an attempt before may have been the one.
         return lost ? absl::AbortedError("applied before") : absl::OkStatus();
       });
   if (!status.ok() && !absl::IsAborted(status)) return status;
   if (status.ok()) removed_ = received;
   if (reply) {
-    reply->results.resize(asked);
     for (size_t i : too_long) {
       reply->results.insert(reply->results.begin() + static_cast<ptrdiff_t>(i),
                             kItemTooLong);
