@@ -163,6 +163,7 @@ class TableEngine::Client final : public Engine {
   int64_t removed_ = 0;
   // The last request, for a copy of it.
   std::string last_client_;
+  uint64_t last_number_ = 0;
   EngineReply last_reply_;
 };
 
@@ -407,8 +408,9 @@ absl::StatusOr<EngineReply> TableEngine::Client::Apply(
                             kItemTooLong);
     }
     last_client_ = request.client;
+    last_number_ = request.number;
     last_reply_ = *std::move(reply);
-  } else if (last_client_ != request.client) {
+  } else if (last_client_ != request.client || last_number_ != request.number) {
     return absl::UnknownError(
         "the request has been applied before, and its reply is not known here");
   }
