@@ -993,6 +993,34 @@ TEST_F(PostgresServerTest, ACommitThatIsOnNoStandbyIsNotAcknowledged) {
   EXPECT_EQ(queue->Count()->queued, 4u);
 }
 
+// The attempt before may have done it, whatever this one is told.
+TEST_F(PostgresServerTest, ACommitIsUnknownAlthoughTheNextAttemptIsRefused) {
+  Connection own(server_->address());
+  own.Do("CREATE ROLE leaves LOGIN SUPERUSER");
+  const auto engine =
+      *PostgresEngine::Create(server_->address() + "&user=leaves");
+  const auto queue = NewQueue(*engine);
+  own.Do("SET synchronous_commit = local");
+  own.Do("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+  own.Do("SELECT pg_reload_conf()");
+  while (own.Do("SHOW synchronous_standby_names") != "nobody") {
+  }
+  auto added = Async([&] { return Add(*queue, "x"); });
+  while (own.Do("SELECT count(*) FROM pg_stat_activity WHERE wait_event ="
+                " 'SyncRep'") == "0") {
+  }
+  own.Do("ALTER ROLE leaves NOLOGIN");
+  while (added.wait_for(std::chrono::milliseconds(1)) !=
+         std::future_status::ready) {
+    own.Do(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename ="
+        " 'leaves'");
+  }
+  const absl::Status status = added.get();
+  EXPECT_TRUE(absl::IsUnknown(status)) << status;
+  EXPECT_TRUE(absl::StrContains(status.message(), "leaves")) << status;
+}
+
 // What has been processed cannot be removed while somebody's transaction stays
 // open. No request looks at it again and again.
 TEST_F(PostgresServerTest, ARequestPassesNoRemains) {

@@ -1019,7 +1019,8 @@ absl::Status PostgresDatabase::Run(const Call& call, const Body& body) {
     }
     Clock::GetRealClock()->Sleep(kRetryPeriod);
   }
-  if (unknown && absl::IsUnavailable(status)) {
+  // One that was aborted has found what an earlier attempt has done.
+  if (unknown && !status.ok() && !absl::IsAborted(status)) {
     return absl::UnknownError(status.message());
   }
   return status;
