@@ -728,6 +728,25 @@ TEST_F(PostgresEngineTest, ANameServerThatDoesNotAnswerHoldsNothingUp) {
   EXPECT_EQ(connect(two), absl::OkStatus());
 }
 
+// Such as a notification. The result before it is known.
+TEST_F(PostgresEngineTest, WhatIsApartCanBeLate) {
+  for (const char* const late :
+       {"SELECT pg_sleep(60)",
+        "SELECT pg_terminate_backend(pg_backend_pid())"}) {
+    auto connection = internal::PostgresConnection::Connect(
+        address_, absl::Now() + absl::Seconds(10));
+    ASSERT_TRUE(connection.ok()) << connection.status();
+    const auto rows =
+        (*connection)
+            ->Execute({{"SELECT 17::bigint"}, {late, {}, /*apart=*/true}},
+                      absl::Now() + absl::Seconds(1));
+    ASSERT_TRUE(rows.ok()) << rows.status();
+    ASSERT_EQ(rows->size(), 1u);
+    EXPECT_EQ(rows->front().Number(0, 0), 17);
+    EXPECT_FALSE((*connection)->healthy());
+  }
+}
+
 // Of the time of a call, all that it does is a part.
 TEST_F(PostgresEngineTest, AServerThatSaysNothingHoldsUpOnlyWhoCallsIt) {
   RegisterPostgres();

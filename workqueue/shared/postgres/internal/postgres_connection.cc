@@ -524,10 +524,14 @@ absl::StatusOr<std::vector<PostgresRows>> PostgresConnection::Execute(
   std::vector<PostgresRows> rows;
   for (int synced = 0; synced < syncs;) {
     absl::StatusOr<PGresult*> next = Next(deadline, interrupted);
-    if (!next.ok()) return absl::UnknownError(next.status().message());
+    if (!next.ok()) {
+      if (synced > 0) break;  // Only what is apart is not known.
+      return absl::UnknownError(next.status().message());
+    }
     if (*next == nullptr) {
       if (PQstatus(connection_) == CONNECTION_BAD) {
         healthy_ = false;
+        if (synced > 0) break;
         return absl::UnknownError(
             status.ok() ? absl::StrCat("the database: ",
                                        absl::StripAsciiWhitespace(
