@@ -302,6 +302,36 @@ TEST_F(PostgresEngineTest, AddsInATransactionHaveAnyTimeAndPriority) {
   }
 }
 
+// Who takes it out of the inbox may have to wait between its round trips.
+TEST_F(PostgresEngineTest, AnAddInATransactionIsDueAtItsTime) {
+  const auto engine = NewEngine();
+  const auto queue = NewQueue(*engine);
+  Connection own(address_), other(address_);
+  other.Do("BEGIN");
+  other.Do(
+      absl::StrCat("SELECT pg_advisory_xact_lock('workqueue.entry'::regclass"
+                   "::oid::int, (SELECT id FROM workqueue.queue WHERE name = '",
+                   name_, "')::int)"));
+  own.Do(absl::StrCat("SELECT workqueue.add('", name_,
+                      "', 'x', after => '1 hour')"));
+  const int64_t due = std::stoll(own.Do(absl::StrCat(
+      "SELECT due FROM workqueue.inbox WHERE queue = '", name_, "'")));
+  own.Do("BEGIN");
+  own.Do("LOCK TABLE workqueue.inbox IN SHARE MODE");
+  auto added = Async([&] { return Add(*queue, "y"); });
+  other.Do("COMMIT");
+  while (other.Do("SELECT count(*) FROM pg_locks WHERE NOT granted AND"
+                  " relation = 'workqueue.inbox'::regclass") == "0") {
+  }
+  absl::SleepFor(absl::Milliseconds(300));
+  own.Do("COMMIT");
+  EXPECT_EQ(added.get(), absl::OkStatus());
+  const auto waiting = queue->TakeSnapshot()->waiting;
+  ASSERT_EQ(waiting.size(), 1u);
+  EXPECT_GE(waiting[0].ready_at,
+            absl::FromUnixMicros(due) - absl::Milliseconds(100));
+}
+
 TEST_F(PostgresEngineTest, WrongAddsInATransactionAreRefused) {
   const auto engine = NewEngine();
   auto options = Options(*engine);

@@ -53,6 +53,9 @@ constexpr size_t kMostAtOnce = 2000;
 // The numbers of the rows of a fetch that are no entries.
 constexpr int64_t kTime = -1, kFront = -2, kInbox = -3, kTables = -4;
 
+// When an item in the inbox is due that is never due; see `add`.
+constexpr int64_t kNeverDue = int64_t{1} << 62;
+
 // How soon a call tries again that the server did not answer.
 constexpr absl::Duration kRetryPeriod = absl::Milliseconds(20);
 
@@ -272,11 +275,7 @@ struct PostgresDatabase::Sql {
             Of("WITH taken AS (DELETE FROM {s}.inbox WHERE queue = $1 AND id"
                " = ANY(ARRAY(SELECT id FROM {s}.inbox WHERE queue = $1"
                "   ORDER BY id LIMIT 1000)) RETURNING *) "
-               "SELECT item, priority, CASE WHEN due = 0 THEN 0"
-               " WHEN due >= 1::bigint << 62 THEN 9223372036854775807"
-               " ELSE greatest("
-               "  0, due - 1000000 * extract(epoch FROM clock_timestamp()))"
-               " END::bigint FROM taken ORDER BY id")),
+               "SELECT item, priority, due FROM taken ORDER BY id")),
         update(Of("UPDATE {s}.entry SET value = u.value,"
                   " version = pg_current_xact_id()::text::bigint FROM"
                   " unnest($1::tid[], $2::bytea[]) AS u(place, value)"
@@ -729,8 +728,12 @@ void PostgresDatabase::Tables::Fetch(
     const int64_t priority =
         std::clamp<int64_t>(inbox.Number(i, 1), std::numeric_limits<int>::min(),
                             std::numeric_limits<int>::max());
-    inbox_.push_back({EngineOperation::kAddAfter, inbox.Bytes(i, 0),
-                      inbox.Number(i, 2), priority});
+    const int64_t due = inbox.Number(i, 2);
+    const int64_t delay =
+        due >= kNeverDue ? kForever
+                         : std::max<int64_t>(0, due - absl::ToUnixMicros(now_));
+    inbox_.push_back(
+        {EngineOperation::kAddAfter, inbox.Bytes(i, 0), delay, priority});
   }
 }
 
