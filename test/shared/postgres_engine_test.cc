@@ -190,6 +190,22 @@ TEST_F(PostgresEngineTest, CommittedIsQueuedAndRolledBackNeverWas) {
   EXPECT_EQ(queue->Count()->queued, 0u);
 }
 
+TEST_F(PostgresEngineTest, AShutdownEndsTheWaitOfManyItems) {
+  const auto engine = NewEngine();
+  auto options = Options(*engine);
+  options.call_timeout = absl::Seconds(5);
+  const auto queue = *Queue::Create(options);
+  for (int i = 0; i < 20; ++i) {
+    std::vector<std::string> items;
+    for (int j = 0; j < 1000; ++j) items.push_back(absl::StrCat(i, " ", j));
+    ASSERT_EQ(queue->AddItems(AddOptions::After(absl::Hours(1)), items),
+              absl::OkStatus());
+  }
+  const auto shut_down = queue->ShutDownAndDrain(std::nullopt);
+  EXPECT_TRUE(shut_down.ok()) << shut_down.status();
+  EXPECT_EQ(queue->Count()->waiting, 0u);
+}
+
 // Each request comes after what has been committed before it.
 TEST_F(PostgresEngineTest, ARequestComesAfterWhatIsCommitted) {
   const auto engine = NewEngine();

@@ -433,7 +433,10 @@ int64_t StoredQueue::Fail(Entry& e, const EngineOperation& operation) {
 
 int64_t StoredQueue::ShutDown(bool at_once) {
   meta_.shut_down = 1;
-  while (const auto first = FirstOf(kWaiting)) {
+  // In their order: a store may pass what has been deleted one by one.
+  std::string after;
+  while (const auto first = FirstOf(kWaiting, after)) {
+    after = first->key;
     const Change e(this, first->item);
     StopWaiting(*e);
   }
