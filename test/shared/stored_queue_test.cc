@@ -130,6 +130,15 @@ w\200\000\000\000\000\000\027\374\200\000\000\000\000\000\000\005a
 )");
 }
 
+// A request goes on although somebody has removed a client that waits.
+TEST_F(StoredQueueTest, AWaiterThatIsNotThereIsPassed) {
+  Apply("one", 100, 0, {}, /*waiting_workers=*/1);
+  Apply("two", 100, 0, {}, /*waiting_workers=*/1);
+  store_.Delete("cone");
+  EXPECT_EQ(Apply("three", 100, 0, {{Operation::kAdd, "x"}}).processing, 1);
+  EXPECT_NE(Dump(store_).find("name of two"), std::string::npos);
+}
+
 TEST(EngineMessageTest, TheStoredBytesStayTheSame) {
   EngineMessage message;
   message.kind = EngineMessage::kPush;
