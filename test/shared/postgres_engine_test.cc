@@ -372,6 +372,41 @@ TEST_F(PostgresEngineTest, WrongAddsInATransactionAreRefused) {
       << refused;
 }
 
+// Each item has a partition, of which a program knows nothing.
+TEST_F(PostgresEngineTest, WhatIsAddedBeforeAQueueHasPartitionsRefusesThem) {
+  const auto engine = NewEngine();
+  auto options = Options(*engine);
+  options.partitions = 4;
+  Connection own(address_), late(address_);
+  own.Do(absl::StrCat("SELECT workqueue.add('", name_, "', 'x')"));
+  const absl::Status refused = Queue::Create(options).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_TRUE(absl::StrContains(refused.message(), "partitions is 4"))
+      << refused;
+  EXPECT_TRUE(absl::StrContains(refused.message(), "\"workqueue\".inbox"))
+      << refused;
+  options.partitions = 1;
+  auto queue = Queue::Create(options);
+  ASSERT_TRUE(queue.ok()) << queue.status();
+  EXPECT_EQ((*queue)->Get(), "x");
+
+  // A transaction that has begun before the queue is made.
+  options.name = NewQueueName();
+  options.partitions = 4;
+  late.Do("BEGIN");
+  late.Do(absl::StrCat("SELECT workqueue.add('", options.name, "', 'y')"));
+  queue = Queue::Create(options);
+  ASSERT_TRUE(queue.ok()) << queue.status();
+  late.Do("COMMIT");
+  std::vector<std::string> items;
+  for (int i = 0; i < 50; ++i) items.push_back(absl::StrCat(i));
+  const absl::Status status = (*queue)->AddItems({}, items);
+  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+  late.Do(absl::StrCat("DELETE FROM workqueue.inbox WHERE queue = '",
+                       options.name, "'"));
+  EXPECT_EQ((*queue)->AddItems({}, items), absl::OkStatus());
+}
+
 // No process would ever take it out of the inbox.
 TEST_F(PostgresEngineTest, AnAddInATransactionToAWrongNameIsRefused) {
   Connection own(address_);

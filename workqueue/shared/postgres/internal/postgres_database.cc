@@ -221,7 +221,9 @@ struct PostgresDatabase::Sql {
                   " current_setting('server_version_num')::bigint"
                   " FROM {s}.version")),
         find_queue(Of("SELECT id, layout FROM {s}.queue WHERE name = $1")),
-        add_queue(Of("INSERT INTO {s}.queue (name, layout) VALUES ($1, $2)"
+        add_queue(Of("INSERT INTO {s}.queue (name, layout) SELECT $1, $2"
+                     " WHERE $2 = '1'"
+                     " OR NOT EXISTS (SELECT FROM {s}.inbox WHERE queue = $1)"
                      " ON CONFLICT (name) DO NOTHING")),
         begin("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"),
         begin_reading("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"),
@@ -430,6 +432,15 @@ class PostgresDatabase::Tables final : public EngineTables {
   void CheckTables(const PostgresRows& found) {
     error_.Update(database_.CheckTables(found.Number(0, 1)));
   }
+  // Programs add before they can know that the queue has partitions.
+  absl::Status InboxIsOfAnother() const {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "partitions is ", layout_, ", but programs have added items to \"",
+        name_,
+        "\" in transactions, which needs partitions = 1; the items are "
+        "in the table ",
+        sql_.schema, ".inbox until they are processed so, or deleted"));
+  }
   void RaiseFronts();
   void WriteEntries(std::vector<Statement>* statements);
 
@@ -451,7 +462,7 @@ class PostgresDatabase::Tables final : public EngineTables {
   absl::Status error_;
   bool has_begun_ = false;
 
-  std::string name_;  // of the queue
+  std::string name_, layout_;  // of the queue
   int64_t queue_ = 0;
   std::map<std::string, Known> entries_;
   // All entries from the one key to the other are known.
@@ -572,6 +583,8 @@ absl::StatusOr<int64_t> PostgresDatabase::Tables::FindQueue(
     }
   }
   if (!error_.ok()) return error_;
+  layout_ = layout;
+  if (queue.first == 0) return InboxIsOfAnother();
   if (queue.second != layout) {
     return absl::FailedPreconditionError(absl::StrCat(
         "the layout of the queue \"", name, "\" in the schema ", sql_.schema,
@@ -719,7 +732,12 @@ void PostgresDatabase::Tables::Fetch(
   }
   // With an inbox, a request that has been applied is rolled back, and so does
   // not wait as `Commit()` does.
-  if (full_ || again_ || !has_inbox) return;
+  if (!has_inbox) return;
+  if (layout_ != "1") {
+    error_ = InboxIsOfAnother();
+    return;
+  }
+  if (full_ || again_) return;
   const auto taken = Execute({{sql_.take_inbox, {Value::Bytes(name_)}}});
   if (!error_.ok()) return;
   const PostgresRows& inbox = taken[0];
