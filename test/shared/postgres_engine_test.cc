@@ -828,18 +828,58 @@ TEST_F(PostgresEngineTest, WhatIsApartCanBeLate) {
   }
 }
 
+// A server that says nothing, and takes connections if the test does.
+class SilentServer {
+ public:
+  SilentServer() {
+    sockaddr_un path = {};
+    path.sun_family = AF_UNIX;
+    absl::SNPrintF(path.sun_path, sizeof(path.sun_path), "%s/.s.PGSQL.5432",
+                   folder());
+    EXPECT_EQ(bind(socket_, reinterpret_cast<sockaddr*>(&path), sizeof(path)),
+              0);
+    EXPECT_EQ(listen(socket_, 100), 0);
+  }
+  ~SilentServer() { close(socket_); }
+
+  const std::string& folder() const { return folder_.path(); }
+  std::string address() const { return "postgres:///x?host=" + folder(); }
+  // -1 after `Shutdown()`.
+  int Accept() const { return accept(socket_, nullptr, nullptr); }
+  void Shutdown() const { shutdown(socket_, SHUT_RDWR); }
+
+ private:
+  const TemporaryFolder folder_;
+  const int socket_ = socket(AF_UNIX, SOCK_STREAM, 0);
+};
+
+TEST_F(PostgresEngineTest, AnElectorEndsWhileItConnects) {
+  const SilentServer silent;
+  const auto engine =
+      PostgresEngine::Create(silent.address(), nullptr, absl::Milliseconds(10));
+  ASSERT_TRUE(engine.ok()) << engine.status();
+  close(silent.Accept());
+  LeaderElectorOptions options;
+  options.name = name_;
+  options.engine = engine->get();
+  options.lease_duration = absl::Seconds(90);
+  options.renew_deadline = absl::Seconds(60);
+  options.retry_period = absl::Seconds(30);
+  const auto elector = *LeaderElector::Create(std::move(options));
+  ASSERT_EQ(elector->Start(), absl::OkStatus());
+  // One of them is the elector's, and the others look for messages.
+  const int connections[] = {silent.Accept(), silent.Accept(), silent.Accept()};
+  const absl::Time begin = absl::Now();
+  elector->Stop();
+  EXPECT_LT(absl::Now() - begin, absl::Seconds(10));
+  for (int it : connections) close(it);
+}
+
 // Of the time of a call, all that it does is a part.
 TEST_F(PostgresEngineTest, AServerThatSaysNothingHoldsUpOnlyWhoCallsIt) {
   RegisterPostgres();
-  const TemporaryFolder folder;
-  sockaddr_un path = {};
-  path.sun_family = AF_UNIX;
-  absl::SNPrintF(path.sun_path, sizeof(path.sun_path), "%s/.s.PGSQL.5432",
-                 folder.path());
-  const int silent = socket(AF_UNIX, SOCK_STREAM, 0);
-  ASSERT_EQ(bind(silent, reinterpret_cast<sockaddr*>(&path), sizeof(path)), 0);
-  ASSERT_EQ(listen(silent, 100), 0);
-  const std::string address = "postgres:///x?host=" + folder.path();
+  const SilentServer silent;
+  const std::string address = silent.address();
   const auto open = [&](const std::string& at, absl::Duration timeout) {
     SharedQueueOptions<std::string> options;
     options.name = name_;
@@ -854,7 +894,7 @@ TEST_F(PostgresEngineTest, AServerThatSaysNothingHoldsUpOnlyWhoCallsIt) {
   EXPECT_EQ(open(address_, absl::Seconds(5)), absl::OkStatus());
   // The next host has its turn.
   std::string two = address_;
-  two.insert(two.find("host=") + 5, folder.path() + ",");
+  two.insert(two.find("host=") + 5, silent.folder() + ",");
   EXPECT_EQ(open(two, absl::Seconds(2)), absl::OkStatus());
   LeaderElectorOptions election;
   election.name = name_;
@@ -864,7 +904,6 @@ TEST_F(PostgresEngineTest, AServerThatSaysNothingHoldsUpOnlyWhoCallsIt) {
   EXPECT_LT(absl::Now() - begin, absl::Seconds(8));
   EXPECT_TRUE(absl::IsUnavailable(other.get()));
   EXPECT_LT(absl::Now() - begin, absl::Seconds(14));
-  close(silent);
 }
 
 // A chapter of the guide.

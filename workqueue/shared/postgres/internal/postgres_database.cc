@@ -978,14 +978,16 @@ absl::StatusOr<std::unique_ptr<PostgresDatabase>> PostgresDatabase::Open(
 }
 
 absl::StatusOr<std::unique_ptr<PostgresConnection>> PostgresDatabase::Connect(
-    absl::Time deadline) {
-  auto connection = PostgresConnection::Connect(address_, deadline);
+    absl::Time deadline, const sync::Atomic<bool>* interrupted) {
+  auto connection =
+      PostgresConnection::Connect(address_, deadline, interrupted);
   if (!connection.ok()) return connection.status();
   const auto once = [](const std::string& sql) {
     return Statement{sql, {}, /*apart=*/false, /*once=*/true};
   };
-  auto rows =
-      (*connection)->Execute({once(kShortWait), once(sql_->tables)}, deadline);
+  auto rows = (*connection)
+                  ->Execute({once(kShortWait), once(sql_->tables)}, deadline,
+                            interrupted);
   if (!rows.ok()) return NothingChanged(rows.status());
   const PostgresRows found = rows->back();
   constexpr int kOldest = 140000;
@@ -1003,7 +1005,7 @@ absl::StatusOr<std::unique_ptr<PostgresConnection>> PostgresDatabase::Connect(
   if (!known.ok()) return known;
   listener_table_ = found.Number(0, 2);
   if (!(*connection)->FindPooler(found.Number(0, 3))) {
-    rows = (*connection)->Execute({{sql_->settings}}, deadline);
+    rows = (*connection)->Execute({{sql_->settings}}, deadline, interrupted);
     if (!rows.ok()) return NothingChanged(rows.status());
   }
   return connection;
@@ -1058,7 +1060,7 @@ absl::Status PostgresDatabase::RunOnce(const Call& call, const Body& body,
     }
   }
   if (connection == nullptr) {
-    auto connected = Connect(call.deadline);
+    auto connected = Connect(call.deadline, call.interrupted);
     if (!connected.ok()) return NothingChanged(connected.status());
     connection = *std::move(connected);
   }

@@ -84,7 +84,7 @@ class PostgresDatabase final : public EngineDatabase {
 
   // Connects, and sees that the tables are there.
   absl::StatusOr<std::unique_ptr<PostgresConnection>> Connect(
-      absl::Time deadline);
+      absl::Time deadline, const sync::Atomic<bool>* interrupted = nullptr);
   // Returns an error if those are not the tables that this process knows: the
   // numbers of queues and of listeners, and so of clients, have begun again.
   absl::Status CheckTables(int64_t entry_table);
