@@ -556,6 +556,7 @@ TEST_F(PostgresEngineTest, TablesAreMadeAndChecked) {
         PostgresEngine::Migrate(address)}) {
     EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
     EXPECT_TRUE(absl::StrContains(status.message(), "version 2")) << status;
+    EXPECT_FALSE(absl::StrContains(status.message(), "missing")) << status;
   }
   own.Do("UPDATE \"Other_1\".version SET version = 1");
   EXPECT_EQ(queue->Count()->queued, 1u);

@@ -213,6 +213,8 @@ absl::Status StatusOf(absl::string_view code, absl::string_view text) {
   if (is("42501")) return absl::PermissionDeniedError(message);
   if (is("28")) return absl::UnauthenticatedError(message);
   if (is("3D")) return absl::NotFoundError(message);
+  // The tables are those of a later version of the library.
+  if (is("WQ001")) return absl::FailedPreconditionError(message);
   if (is("42P01") || is("3F")) {
     return absl::FailedPreconditionError(absl::StrCat(
         message,

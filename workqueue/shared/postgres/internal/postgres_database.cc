@@ -62,8 +62,8 @@ constexpr absl::Duration kRetryPeriod = absl::Milliseconds(20);
 // How long what nobody waits for may take.
 constexpr absl::Duration kCleanUpTimeout = absl::Seconds(1);
 
-// `{s}` stands for the schema. The settings of autovacuum clean often: almost
-// all rows live for a short time.
+// `{s}` stands for the schema, and `{v}` for the version. The settings of
+// autovacuum clean often: almost all rows live for a short time.
 constexpr absl::string_view kMigration = R"sql(
 SELECT pg_advisory_xact_lock(hashtextextended('workqueue {s}', 0));
 CREATE SCHEMA IF NOT EXISTS {s};
@@ -71,13 +71,13 @@ CREATE TABLE IF NOT EXISTS {s}.version (version bigint NOT NULL);
 DO $$
 DECLARE found bigint := (SELECT version FROM {s}.version);
 BEGIN
-  IF found > 1 THEN
+  IF found > {v} THEN
     RAISE EXCEPTION 'the tables in the schema {s} have the version %, and '
-      'this library the version 1', found USING ERRCODE = '42P01';
+      'this library the version {v}', found USING ERRCODE = 'WQ001';
   END IF;
 END $$;
 INSERT INTO {s}.version
-  SELECT 1 WHERE NOT EXISTS (SELECT FROM {s}.version);
+  SELECT {v} WHERE NOT EXISTS (SELECT FROM {s}.version);
 CREATE TABLE IF NOT EXISTS {s}.queue (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   name bytea NOT NULL UNIQUE,
@@ -953,7 +953,8 @@ absl::Status PostgresDatabase::AddInTransaction(
 }
 
 std::string PostgresDatabase::MigrationSql(const std::string& schema) {
-  return absl::StrReplaceAll(kMigration, {{"{s}", Quoted(schema)}});
+  return absl::StrReplaceAll(
+      kMigration, {{"{s}", Quoted(schema)}, {"{v}", absl::StrCat(kVersion)}});
 }
 
 PostgresDatabase::PostgresDatabase(std::string address,
