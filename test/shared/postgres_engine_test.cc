@@ -271,6 +271,23 @@ TEST_F(PostgresEngineTest, AnAddInATransactionHasATimeAndAPriority) {
   EXPECT_EQ(queue->Get(), "low");
 }
 
+TEST_F(PostgresEngineTest, AnAddInATransactionFindsItsNameInAnyEncoding) {
+  const auto engine = NewEngine();
+  auto options = Options(*engine);
+  options.name += "é";
+  const auto queue = *Queue::Create(options);
+  Connection own(address_);
+  own.Do("SET client_encoding TO 'LATIN1'");
+  own.Do("BEGIN");
+  ASSERT_EQ(
+      PostgresEngine::AddInTransaction(own.get(), options.name, {}, {"é"}),
+      absl::OkStatus());
+  own.Do("COMMIT");
+  const absl::StatusOr<Lease<std::string>> lease = queue->TryAcquire();
+  ASSERT_TRUE(lease.ok()) << lease.status();
+  EXPECT_EQ(**lease, "é");
+}
+
 TEST_F(PostgresEngineTest, AddsInATransactionHaveAnyTimeAndPriority) {
   const auto engine = NewEngine();
   const auto queue = NewQueue(*engine);

@@ -942,14 +942,15 @@ absl::Status PostgresDatabase::AddInTransaction(
       std::min(Ticks(absl::Microseconds(1))
                    .From(options.after.value_or(absl::ZeroDuration())),
                int64_t{1} << 53);
+  // A text would be in the encoding of the program's connection.
   return PostgresConnection::ExecuteOn(
-      connection,
-      {absl::StrCat("SELECT ", Quoted(schema),
-                    ".add($1, item, $2 * interval '1 microsecond', $3)"
-                    " FROM unnest($4::bytea[]) AS item"),
-       {Value::Text(queue), Value::Number(after),
-        Value::Number(options.priority),
-        Value::BytesArray({items.begin(), items.end()})}});
+      connection, {absl::StrCat("SELECT ", Quoted(schema),
+                                ".add(convert_from($1, 'UTF8'), item, $2 * "
+                                "interval '1 microsecond', $3)"
+                                " FROM unnest($4::bytea[]) AS item"),
+                   {Value::Bytes(queue), Value::Number(after),
+                    Value::Number(options.priority),
+                    Value::BytesArray({items.begin(), items.end()})}});
 }
 
 std::string PostgresDatabase::MigrationSql(const std::string& schema) {
