@@ -893,6 +893,26 @@ TEST_F(PostgresEngineTest, AnElectorEndsWhileItConnects) {
   for (int it : connections) close(it);
 }
 
+TEST_F(PostgresEngineTest, AnOutageIsNotMadeWorse) {
+  const SilentServer server;
+  std::atomic<int> connections{0};
+  auto refuses = Async([&] {
+    for (int it; (it = server.Accept()) >= 0; close(it)) ++connections;
+  });
+  const auto engine = PostgresEngine::Create(server.address());
+  ASSERT_TRUE(engine.ok()) << engine.status();
+  auto options = Options(**engine);
+  options.call_timeout = absl::Seconds(3);
+  const absl::Time begin = absl::Now();
+  const absl::Status status = Queue::Create(options).status();
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_GE(absl::Now() - begin, absl::Milliseconds(2500));
+  server.Shutdown();
+  refuses.get();
+  EXPECT_GT(connections, 5);
+  EXPECT_LT(connections, 40);
+}
+
 // Of the time of a call, all that it does is a part.
 TEST_F(PostgresEngineTest, AServerThatSaysNothingHoldsUpOnlyWhoCallsIt) {
   RegisterPostgres();

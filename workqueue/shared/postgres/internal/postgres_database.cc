@@ -56,8 +56,10 @@ constexpr int64_t kTime = -1, kFront = -2, kInbox = -3, kTables = -4;
 // When an item in the inbox is due that is never due; see `add`.
 constexpr int64_t kNeverDue = int64_t{1} << 62;
 
-// How soon a call tries again that the server did not answer.
+// How soon a call tries again that the server did not answer: at first, and
+// after many times.
 constexpr absl::Duration kRetryPeriod = absl::Milliseconds(20);
+constexpr absl::Duration kLongestRetryPeriod = absl::Milliseconds(250);
 
 // How long what nobody waits for may take.
 constexpr absl::Duration kCleanUpTimeout = absl::Seconds(1);
@@ -1026,7 +1028,8 @@ absl::Status PostgresDatabase::Run(const Call& call, const Body& body) {
   absl::Status status;
   bool full = false;
   bool unknown = false;  // the end of an attempt
-  while (true) {
+  for (absl::Duration period = kRetryPeriod;;
+       period = std::min(2 * period, kLongestRetryPeriod)) {
     absl::Status attempt = RunOnce(call, body, full, /*again=*/unknown);
     if (absl::IsResourceExhausted(attempt) && call.writes && !full) {
       full = true;
@@ -1038,11 +1041,12 @@ absl::Status PostgresDatabase::Run(const Call& call, const Body& body) {
     // The deadline has cut it short: the one before tells more.
     if (passes && !status.ok() && MachineTime() >= call.deadline) break;
     status = std::move(attempt);
-    if (!passes || MachineTime() + kRetryPeriod >= call.deadline ||
+    const absl::Duration left = call.deadline - MachineTime() - kRetryPeriod;
+    if (!passes || left <= absl::ZeroDuration() ||
         (call.interrupted != nullptr && *call.interrupted)) {
       break;
     }
-    Clock::GetRealClock()->Sleep(kRetryPeriod);
+    Clock::GetRealClock()->Sleep(std::min(period, left));
   }
   // One that was aborted has found what an earlier attempt has done.
   if (unknown && !status.ok() && !absl::IsAborted(status)) {
