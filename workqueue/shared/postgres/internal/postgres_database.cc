@@ -492,7 +492,7 @@ class PostgresDatabase::Store final : public OrderedStore {
   std::optional<std::string> Get(absl::string_view key) override {
     const std::string owned(key);
     auto found = tables_.entries_.find(owned);
-    if (found == tables_.entries_.end() && !IsKnown(owned)) {
+    if (found == tables_.entries_.end() && tables_.KnownUntil(owned) == owned) {
       tables_.Fetch({owned}, {}, {});
       found = tables_.entries_.find(owned);
     }
@@ -513,7 +513,7 @@ class PostgresDatabase::Store final : public OrderedStore {
     std::string from = LeastKey(prefix, after);
     const std::string end = EndOf(prefix);
     while (tables_.error_.ok()) {
-      const std::string until = std::min(KnownUntil(from), end);
+      const std::string until = std::min(tables_.KnownUntil(from), end);
       for (auto it = tables_.entries_.lower_bound(from);
            it != tables_.entries_.end() && it->first < until; ++it) {
         if (it->second.value) return Entry{it->first, *it->second.value};
@@ -534,12 +534,6 @@ class PostgresDatabase::Store final : public OrderedStore {
       front->second = std::string(key);
       tables_.writes_front_ = true;
     }
-  }
-  std::string KnownUntil(const std::string& key) const {
-    return tables_.KnownUntil(key);
-  }
-  bool IsKnown(const std::string& key) const {
-    return tables_.KnownUntil(key) > key;
   }
 
   Tables& tables_;
