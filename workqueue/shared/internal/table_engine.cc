@@ -158,9 +158,11 @@ class TableEngine::Client final : public Engine {
   const std::string layout_;
   EngineListener* listener_ = nullptr;
   sync::Atomic<int64_t> number_{0};  // of the listener
-  // The last message that it has received, and that has been removed.
+  // The last message that it has received. Zero again before it gets another
+  // number.
   sync::Atomic<int64_t> received_{0};
-  int64_t removed_ = 0;
+  // The last message that has been removed, and the number.
+  int64_t removed_ = 0, removed_of_ = 0;
   // The last request, for a copy of it.
   std::string last_client_;
   uint64_t last_number_ = 0;
@@ -309,19 +311,20 @@ void TableEngine::State::Deliver() {
     if (found != releases.end()) it->Look(found->second);
   }
   for (const auto& [number, received] : listeners) {
-    const auto found = messages.find(number);
-    if (found == messages.end()) {
-      Call(number, [](Client* client) { client->ListenAgain(); });
-      continue;
-    }
-    for (const EngineTables::Message& message : found->second.messages) {
+    const EngineTables::Heard& heard =
+        messages.try_emplace(number, EngineTables::Heard{{}, false, false})
+            .first->second;
+    for (const EngineTables::Message& message : heard.messages) {
       Call(number, [&](Client* client) {
         client->set_received(message.id);
         EngineMessage::Unpack(message.body).Deliver(client->listener());
       });
     }
-    if (found->second.has_inbox) {
+    if (heard.has_inbox) {
       Call(number, [](Client* client) { client->listener()->OnDue(0); });
+    }
+    if (!heard.listens) {
+      Call(number, [](Client* client) { client->ListenAgain(); });
     }
   }
 }
@@ -345,7 +348,9 @@ void TableEngine::State::Call(int64_t number, F f) {
 absl::StatusOr<EngineReply> TableEngine::Client::Apply(
     const EngineRequest& request, absl::Time deadline) {
   std::optional<EngineReply> reply;
-  const int64_t received = received_;
+  const int64_t number = number_;
+  const int64_t received = received_;  // by this number, or a later one
+  if (std::exchange(removed_of_, number) != number) removed_ = 0;
   EngineRequest fits = request;
   const std::vector<size_t> too_long = TakeTooLong(&fits);
   const WantedEntries wanted = StoredQueue::WantedBy(fits);
@@ -385,7 +390,7 @@ absl::StatusOr<EngineReply> TableEngine::Client::Apply(
         if (!more.keys.empty()) store->Prefetch(more);
         operations.insert(place, left.begin(), left.end());
         if (received > removed_) {
-          tables.RemoveMessages(number_, removed_, received);
+          tables.RemoveMessages(number, removed_, received);
         }
         auto applied = StoredQueue(store.get(), send, kMostDue)
                            .Apply(full_request, TimeOf(request.now, tables),
@@ -459,6 +464,7 @@ absl::Status TableEngine::Client::AddListener(absl::Time deadline) {
         const absl::StatusOr<int64_t> queue = tables.FindQueue(queue_, layout_);
         if (!queue.ok()) return queue.status();
         if (number != 0) state_->database().Vacate(number);
+        if (number_ != 0) tables.RemoveListener(number_);
         number = tables.AddListener(*queue);
         return absl::OkStatus();
       });
@@ -466,6 +472,7 @@ absl::Status TableEngine::Client::AddListener(absl::Time deadline) {
     if (number != 0) state_->database().Vacate(number);
     return status;
   }
+  received_ = 0;  // Messages may be counted anew.
   number_ = number;
   listener_->OnListening(absl::StrCat(number));
   return absl::OkStatus();
@@ -484,7 +491,8 @@ absl::Status TableEngine::Client::Listen(EngineListener* listener,
 
 void TableEngine::Client::ListenAgain() {
   listener_->OnDisconnected(absl::UnavailableError(
-      "another process has found that nobody listens here"));
+      "nobody is known to listen here: another process has found so, or the "
+      "database has been started again"));
   state_->database().Vacate(number_);
   // If this fails, the next look tries again.
   AddListener(MachineTime() + kLookPeriod).IgnoreError();

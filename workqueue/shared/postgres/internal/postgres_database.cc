@@ -95,7 +95,6 @@ CREATE TABLE IF NOT EXISTS {s}.front (
   keys bytea[] NOT NULL, PRIMARY KEY (queue, version))
   WITH (autovacuum_vacuum_scale_factor = 0.05,
         autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0);
-CREATE SEQUENCE IF NOT EXISTS {s}.listener_number;
 CREATE TABLE IF NOT EXISTS {s}.listener (
   id bigint PRIMARY KEY, queue bigint NOT NULL, polls bigint NOT NULL);
 CREATE INDEX IF NOT EXISTS listener_of ON {s}.listener (queue, id);
@@ -220,7 +219,9 @@ struct PostgresDatabase::Sql {
         tables(Of("SELECT version, '{s}.entry'::regclass::oid::bigint,"
                   " '{s}.listener'::regclass::oid::bigint,"
                   " pg_backend_pid()::bigint,"
-                  " current_setting('server_version_num')::bigint"
+                  " current_setting('server_version_num')::bigint,"
+                  " (1000000 * extract(epoch FROM"
+                  "  pg_postmaster_start_time()))::bigint"
                   " FROM {s}.version")),
         find_queue(Of("SELECT id, layout FROM {s}.queue WHERE name = $1")),
         add_queue(Of("INSERT INTO {s}.queue (name, layout) SELECT $1, $2"
@@ -303,7 +304,11 @@ struct PostgresDatabase::Sql {
         update_front(Of("UPDATE {s}.front SET prefixes = $2, keys = $3,"
                         " version = pg_current_xact_id()::text::bigint"
                         " WHERE ctid = ANY($1::tid[])")),
-        next_listener(Of("SELECT nextval('{s}.listener_number')")),
+        // By chance: a server that lacks the latest part counts anew.
+        next_listener(
+            "SELECT 1 + floor(4294967295 * random())::bigint,"
+            " (1000000 * extract(epoch FROM"
+            "  pg_postmaster_start_time()))::bigint"),
         add_listener(Of("INSERT INTO {s}.listener VALUES ($1, $2, $3)")),
         remove_listener(Of("DELETE FROM {s}.listener WHERE id = $1")),
         add_messages(Of("INSERT INTO {s}.message (listener, body) SELECT l,"
@@ -756,7 +761,8 @@ int64_t PostgresDatabase::Tables::AddListener(int64_t queue) {
   if (!error_.ok()) return 0;
   const int64_t listener = rows[0].Number(0, 0);
   // Nobody else sees the number before this process has it.
-  error_.Update(database_.Occupy(listener, call_.deadline));
+  error_.Update(
+      database_.Occupy(listener, rows[0].Number(0, 1), call_.deadline));
   bool polls;
   {
     MutexLock lock(&database_.listening_mu_);
@@ -792,6 +798,14 @@ auto PostgresDatabase::Tables::MessagesOf(
   }
   for (int i = 0; i < all[2].size(); ++i) {
     messages[all[2].Number(i, 0)].has_inbox = true;
+  }
+  // Another server, or this one started from a copy, may lack the latest part,
+  // and count messages anew.
+  MutexLock lock(&database_.listening_mu_);
+  for (auto& [number, heard] : messages) {
+    const auto found = database_.listeners_.find(number);
+    heard.listens = found != database_.listeners_.end() &&
+                    found->second == all[0].Number(0, 5);
   }
   return messages;
 }
@@ -1101,7 +1115,9 @@ absl::Status PostgresDatabase::ConnectListening(absl::Time deadline) {
   polls_ = (*connection)->has_pooler();
   listening_ = *std::move(connection);
   look_ = true;
-  return ListenFor(listeners_, deadline);
+  std::set<int64_t> all;
+  for (const auto& [listener, server] : listeners_) all.insert(listener);
+  return ListenFor(all, deadline);
 }
 
 absl::Status PostgresDatabase::ListenFor(const std::set<int64_t>& listeners,
@@ -1129,13 +1145,14 @@ absl::Status PostgresDatabase::ListenFor(const std::set<int64_t>& listeners,
   return absl::OkStatus();
 }
 
-absl::Status PostgresDatabase::Occupy(int64_t listener, absl::Time deadline) {
+absl::Status PostgresDatabase::Occupy(int64_t listener, int64_t server,
+                                      absl::Time deadline) {
   absl::Status status;
   {
     MutexLock lock(&listening_mu_);
     status = ConnectListening(deadline);
     if (status.ok()) {
-      listeners_.insert(listener);
+      listeners_[listener] = server;
       look_ = true;
       status = ListenFor({listener}, deadline);
     }
