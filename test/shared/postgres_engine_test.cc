@@ -190,6 +190,58 @@ TEST_F(PostgresEngineTest, CommittedIsQueuedAndRolledBackNeverWas) {
   EXPECT_EQ(queue->Count()->queued, 0u);
 }
 
+TEST_F(PostgresEngineTest, AShutdownEndsTheWaitOfManyItems) {
+  const auto engine = NewEngine();
+  auto options = Options(*engine);
+  options.call_timeout = absl::Seconds(5);
+  const auto queue = *Queue::Create(options);
+  for (int i = 0; i < 20; ++i) {
+    std::vector<std::string> items;
+    for (int j = 0; j < 1000; ++j) items.push_back(absl::StrCat(i, " ", j));
+    ASSERT_EQ(queue->AddItems(AddOptions::After(absl::Hours(1)), items),
+              absl::OkStatus());
+  }
+  const auto shut_down = queue->ShutDownAndDrain(std::nullopt);
+  EXPECT_TRUE(shut_down.ok()) << shut_down.status();
+  EXPECT_EQ(queue->Count()->waiting, 0u);
+}
+
+// Each request comes after what has been committed before it.
+TEST_F(PostgresEngineTest, ARequestComesAfterWhatIsCommitted) {
+  const auto engine = NewEngine();
+  const auto queue = NewQueue(*engine);
+  Connection own(address_);
+  own.Do(absl::StrCat("SELECT workqueue.add('", name_,
+                      "', 'x', after => '15 min')"));
+  EXPECT_EQ(queue->CancelWait("x").value_or(false), true);
+  EXPECT_EQ(queue->Count()->waiting, 0u);
+  own.Do(absl::StrCat("SELECT workqueue.add('", name_, "', 'y')"));
+  ASSERT_TRUE(queue->ShutDownAndDrain(std::nullopt).ok());
+  EXPECT_EQ(queue->Get(), "y");
+  EXPECT_TRUE(queue->Done("y"));
+  ASSERT_EQ(queue->Reopen(), absl::OkStatus());
+  // The results of a request are those of its own operations.
+  own.Do(absl::StrCat("SELECT workqueue.add('", name_, "', 'z')"));
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      queue->AddItems({}, {"a", std::string(2049, 'x')})));
+  EXPECT_EQ(queue->Get(), "z");
+  EXPECT_EQ(queue->Get(), "a");
+}
+
+TEST_F(PostgresEngineTest, WhatIsCommittedBeforeAQueueHasGroupsGetsThem) {
+  const auto engine = NewEngine();
+  auto options = Options(*engine);
+  options.fair.dimensions.resize(1);
+  options.fair.dimensions[0].group_of = [](const std::string& item) {
+    return item;
+  };
+  Connection own(address_);
+  own.Do(absl::StrCat("SELECT workqueue.add('", name_, "', 'x')"));
+  auto queue = Queue::Create(options);
+  ASSERT_TRUE(queue.ok()) << queue.status();
+  EXPECT_EQ((*queue)->Get(), "x");
+}
+
 TEST_F(PostgresEngineTest, AnAddInATransactionHasATimeAndAPriority) {
   const auto engine = NewEngine();
   const auto queue = NewQueue(*engine);
@@ -217,6 +269,23 @@ TEST_F(PostgresEngineTest, AnAddInATransactionHasATimeAndAPriority) {
   ASSERT_TRUE(queue->TryAcquire().status().code() != absl::StatusCode::kOk);
   EXPECT_TRUE(queue->Done("low"));
   EXPECT_EQ(queue->Get(), "low");
+}
+
+TEST_F(PostgresEngineTest, AnAddInATransactionFindsItsNameInAnyEncoding) {
+  const auto engine = NewEngine();
+  auto options = Options(*engine);
+  options.name += "é";
+  const auto queue = *Queue::Create(options);
+  Connection own(address_);
+  own.Do("SET client_encoding TO 'LATIN1'");
+  own.Do("BEGIN");
+  ASSERT_EQ(
+      PostgresEngine::AddInTransaction(own.get(), options.name, {}, {"é"}),
+      absl::OkStatus());
+  own.Do("COMMIT");
+  const absl::StatusOr<Lease<std::string>> lease = queue->TryAcquire();
+  ASSERT_TRUE(lease.ok()) << lease.status();
+  EXPECT_EQ(**lease, "é");
 }
 
 TEST_F(PostgresEngineTest, AddsInATransactionHaveAnyTimeAndPriority) {
@@ -266,6 +335,36 @@ TEST_F(PostgresEngineTest, AddsInATransactionHaveAnyTimeAndPriority) {
   }
 }
 
+// Who takes it out of the inbox may have to wait between its round trips.
+TEST_F(PostgresEngineTest, AnAddInATransactionIsDueAtItsTime) {
+  const auto engine = NewEngine();
+  const auto queue = NewQueue(*engine);
+  Connection own(address_), other(address_);
+  other.Do("BEGIN");
+  other.Do(
+      absl::StrCat("SELECT pg_advisory_xact_lock('workqueue.entry'::regclass"
+                   "::oid::int, (SELECT id FROM workqueue.queue WHERE name = '",
+                   name_, "')::int)"));
+  own.Do(absl::StrCat("SELECT workqueue.add('", name_,
+                      "', 'x', after => '1 hour')"));
+  const int64_t due = std::stoll(own.Do(absl::StrCat(
+      "SELECT due FROM workqueue.inbox WHERE queue = '", name_, "'")));
+  own.Do("BEGIN");
+  own.Do("LOCK TABLE workqueue.inbox IN SHARE MODE");
+  auto added = Async([&] { return Add(*queue, "y"); });
+  other.Do("COMMIT");
+  while (other.Do("SELECT count(*) FROM pg_locks WHERE NOT granted AND"
+                  " relation = 'workqueue.inbox'::regclass") == "0") {
+  }
+  absl::SleepFor(absl::Milliseconds(300));
+  own.Do("COMMIT");
+  EXPECT_EQ(added.get(), absl::OkStatus());
+  const auto waiting = queue->TakeSnapshot()->waiting;
+  ASSERT_EQ(waiting.size(), 1u);
+  EXPECT_GE(waiting[0].ready_at,
+            absl::FromUnixMicros(due) - absl::Milliseconds(100));
+}
+
 TEST_F(PostgresEngineTest, WrongAddsInATransactionAreRefused) {
   const auto engine = NewEngine();
   auto options = Options(*engine);
@@ -288,6 +387,41 @@ TEST_F(PostgresEngineTest, WrongAddsInATransactionAreRefused) {
       PostgresEngine::AddInTransaction(own.get(), name_, {}, {"x"});
   EXPECT_TRUE(absl::StrContains(refused.message(), "has 2 partitions"))
       << refused;
+}
+
+// Each item has a partition, of which a program knows nothing.
+TEST_F(PostgresEngineTest, WhatIsAddedBeforeAQueueHasPartitionsRefusesThem) {
+  const auto engine = NewEngine();
+  auto options = Options(*engine);
+  options.partitions = 4;
+  Connection own(address_), late(address_);
+  own.Do(absl::StrCat("SELECT workqueue.add('", name_, "', 'x')"));
+  const absl::Status refused = Queue::Create(options).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_TRUE(absl::StrContains(refused.message(), "partitions is 4"))
+      << refused;
+  EXPECT_TRUE(absl::StrContains(refused.message(), "\"workqueue\".inbox"))
+      << refused;
+  options.partitions = 1;
+  auto queue = Queue::Create(options);
+  ASSERT_TRUE(queue.ok()) << queue.status();
+  EXPECT_EQ((*queue)->Get(), "x");
+
+  // A transaction that has begun before the queue is made.
+  options.name = NewQueueName();
+  options.partitions = 4;
+  late.Do("BEGIN");
+  late.Do(absl::StrCat("SELECT workqueue.add('", options.name, "', 'y')"));
+  queue = Queue::Create(options);
+  ASSERT_TRUE(queue.ok()) << queue.status();
+  late.Do("COMMIT");
+  std::vector<std::string> items;
+  for (int i = 0; i < 50; ++i) items.push_back(absl::StrCat(i));
+  const absl::Status status = (*queue)->AddItems({}, items);
+  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+  late.Do(absl::StrCat("DELETE FROM workqueue.inbox WHERE queue = '",
+                       options.name, "'"));
+  EXPECT_EQ((*queue)->AddItems({}, items), absl::OkStatus());
 }
 
 // No process would ever take it out of the inbox.
@@ -439,13 +573,14 @@ TEST_F(PostgresEngineTest, TablesAreMadeAndChecked) {
         PostgresEngine::Migrate(address)}) {
     EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
     EXPECT_TRUE(absl::StrContains(status.message(), "version 2")) << status;
+    EXPECT_FALSE(absl::StrContains(status.message(), "missing")) << status;
   }
   own.Do("UPDATE \"Other_1\".version SET version = 1");
   EXPECT_EQ(queue->Count()->queued, 1u);
 }
 
-// The numbers of queues and listeners begin again in new tables, so a process
-// that knows the old ones must not use them.
+// The numbers of queues begin again in new tables, so a process that knows the
+// old ones must not use them.
 TEST_F(PostgresEngineTest, TablesThatAreMadeAnewAreOthers) {
   const std::string address = address_ + "&schema=anew";
   const auto new_queue = [&](PostgresEngine& engine, const std::string& name) {
@@ -475,11 +610,11 @@ TEST_F(PostgresEngineTest, TablesThatAreMadeAnewAreOthers) {
   // Nor does it take the messages of others, or remove their listeners.
   const std::string listeners =
       "SELECT string_agg(id::text, ' ' ORDER BY id) FROM anew.listener";
-  EXPECT_EQ(own.Do(listeners), "1");
+  const std::string of_b = own.Do(listeners);
   absl::SleepFor(absl::Milliseconds(1500));
   a.reset();
   old.reset();
-  EXPECT_EQ(own.Do(listeners), "1");
+  EXPECT_EQ(own.Do(listeners), of_b);
   const auto again = new_queue(*adds, "a");
   EXPECT_EQ(again->Count()->queued, 0u);
   EXPECT_EQ(Add(*again, "z"), absl::OkStatus());
@@ -692,18 +827,97 @@ TEST_F(PostgresEngineTest, ANameServerThatDoesNotAnswerHoldsNothingUp) {
   EXPECT_EQ(connect(two), absl::OkStatus());
 }
 
+// Such as a notification. The result before it is known.
+TEST_F(PostgresEngineTest, WhatIsApartCanBeLate) {
+  for (const char* const late :
+       {"SELECT pg_sleep(60)",
+        "SELECT pg_terminate_backend(pg_backend_pid())"}) {
+    auto connection = internal::PostgresConnection::Connect(
+        address_, absl::Now() + absl::Seconds(10));
+    ASSERT_TRUE(connection.ok()) << connection.status();
+    const auto rows =
+        (*connection)
+            ->Execute({{"SELECT 17::bigint"}, {late, {}, /*apart=*/true}},
+                      absl::Now() + absl::Seconds(1));
+    ASSERT_TRUE(rows.ok()) << rows.status();
+    ASSERT_EQ(rows->size(), 1u);
+    EXPECT_EQ(rows->front().Number(0, 0), 17);
+    EXPECT_FALSE((*connection)->healthy());
+  }
+}
+
+// A server that says nothing, and takes connections if the test does.
+class SilentServer {
+ public:
+  SilentServer() {
+    sockaddr_un path = {};
+    path.sun_family = AF_UNIX;
+    absl::SNPrintF(path.sun_path, sizeof(path.sun_path), "%s/.s.PGSQL.5432",
+                   folder());
+    EXPECT_EQ(bind(socket_, reinterpret_cast<sockaddr*>(&path), sizeof(path)),
+              0);
+    EXPECT_EQ(listen(socket_, 100), 0);
+  }
+  ~SilentServer() { close(socket_); }
+
+  const std::string& folder() const { return folder_.path(); }
+  std::string address() const { return "postgres:///x?host=" + folder(); }
+  // -1 after `Shutdown()`.
+  int Accept() const { return accept(socket_, nullptr, nullptr); }
+  void Shutdown() const { shutdown(socket_, SHUT_RDWR); }
+
+ private:
+  const TemporaryFolder folder_;
+  const int socket_ = socket(AF_UNIX, SOCK_STREAM, 0);
+};
+
+TEST_F(PostgresEngineTest, AnElectorEndsWhileItConnects) {
+  const SilentServer silent;
+  const auto engine =
+      PostgresEngine::Create(silent.address(), nullptr, absl::Milliseconds(10));
+  ASSERT_TRUE(engine.ok()) << engine.status();
+  close(silent.Accept());
+  LeaderElectorOptions options;
+  options.name = name_;
+  options.engine = engine->get();
+  options.lease_duration = absl::Seconds(90);
+  options.renew_deadline = absl::Seconds(60);
+  options.retry_period = absl::Seconds(30);
+  const auto elector = *LeaderElector::Create(std::move(options));
+  ASSERT_EQ(elector->Start(), absl::OkStatus());
+  // One of them is the elector's, and the others look for messages.
+  const int connections[] = {silent.Accept(), silent.Accept(), silent.Accept()};
+  const absl::Time begin = absl::Now();
+  elector->Stop();
+  EXPECT_LT(absl::Now() - begin, absl::Seconds(10));
+  for (int it : connections) close(it);
+}
+
+TEST_F(PostgresEngineTest, AnOutageIsNotMadeWorse) {
+  const SilentServer server;
+  std::atomic<int> connections{0};
+  auto refuses = Async([&] {
+    for (int it; (it = server.Accept()) >= 0; close(it)) ++connections;
+  });
+  const auto engine = PostgresEngine::Create(server.address());
+  ASSERT_TRUE(engine.ok()) << engine.status();
+  auto options = Options(**engine);
+  options.call_timeout = absl::Seconds(3);
+  const absl::Time begin = absl::Now();
+  const absl::Status status = Queue::Create(options).status();
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_GE(absl::Now() - begin, absl::Milliseconds(2500));
+  server.Shutdown();
+  refuses.get();
+  EXPECT_GT(connections, 5);
+  EXPECT_LT(connections, 40);
+}
+
 // Of the time of a call, all that it does is a part.
 TEST_F(PostgresEngineTest, AServerThatSaysNothingHoldsUpOnlyWhoCallsIt) {
   RegisterPostgres();
-  const TemporaryFolder folder;
-  sockaddr_un path = {};
-  path.sun_family = AF_UNIX;
-  absl::SNPrintF(path.sun_path, sizeof(path.sun_path), "%s/.s.PGSQL.5432",
-                 folder.path());
-  const int silent = socket(AF_UNIX, SOCK_STREAM, 0);
-  ASSERT_EQ(bind(silent, reinterpret_cast<sockaddr*>(&path), sizeof(path)), 0);
-  ASSERT_EQ(listen(silent, 100), 0);
-  const std::string address = "postgres:///x?host=" + folder.path();
+  const SilentServer silent;
+  const std::string address = silent.address();
   const auto open = [&](const std::string& at, absl::Duration timeout) {
     SharedQueueOptions<std::string> options;
     options.name = name_;
@@ -718,7 +932,7 @@ TEST_F(PostgresEngineTest, AServerThatSaysNothingHoldsUpOnlyWhoCallsIt) {
   EXPECT_EQ(open(address_, absl::Seconds(5)), absl::OkStatus());
   // The next host has its turn.
   std::string two = address_;
-  two.insert(two.find("host=") + 5, folder.path() + ",");
+  two.insert(two.find("host=") + 5, silent.folder() + ",");
   EXPECT_EQ(open(two, absl::Seconds(2)), absl::OkStatus());
   LeaderElectorOptions election;
   election.name = name_;
@@ -728,7 +942,6 @@ TEST_F(PostgresEngineTest, AServerThatSaysNothingHoldsUpOnlyWhoCallsIt) {
   EXPECT_LT(absl::Now() - begin, absl::Seconds(8));
   EXPECT_TRUE(absl::IsUnavailable(other.get()));
   EXPECT_LT(absl::Now() - begin, absl::Seconds(14));
-  close(silent);
 }
 
 // A chapter of the guide.
@@ -957,6 +1170,34 @@ TEST_F(PostgresServerTest, ACommitThatIsOnNoStandbyIsNotAcknowledged) {
   EXPECT_EQ(queue->Count()->queued, 4u);
 }
 
+// The attempt before may have done it, whatever this one is told.
+TEST_F(PostgresServerTest, ACommitIsUnknownAlthoughTheNextAttemptIsRefused) {
+  Connection own(server_->address());
+  own.Do("CREATE ROLE leaves LOGIN SUPERUSER");
+  const auto engine =
+      *PostgresEngine::Create(server_->address() + "&user=leaves");
+  const auto queue = NewQueue(*engine);
+  own.Do("SET synchronous_commit = local");
+  own.Do("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+  own.Do("SELECT pg_reload_conf()");
+  while (own.Do("SHOW synchronous_standby_names") != "nobody") {
+  }
+  auto added = Async([&] { return Add(*queue, "x"); });
+  while (own.Do("SELECT count(*) FROM pg_stat_activity WHERE wait_event ="
+                " 'SyncRep'") == "0") {
+  }
+  own.Do("ALTER ROLE leaves NOLOGIN");
+  while (added.wait_for(std::chrono::milliseconds(1)) !=
+         std::future_status::ready) {
+    own.Do(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename ="
+        " 'leaves'");
+  }
+  const absl::Status status = added.get();
+  EXPECT_TRUE(absl::IsUnknown(status)) << status;
+  EXPECT_TRUE(absl::StrContains(status.message(), "leaves")) << status;
+}
+
 // What has been processed cannot be removed while somebody's transaction stays
 // open. No request looks at it again and again.
 TEST_F(PostgresServerTest, ARequestPassesNoRemains) {
@@ -1058,6 +1299,49 @@ TEST_F(PostgresServerTest, AListenerGoesOnBesideItsLostConnection) {
   // In the end it has its lock again.
   lost.Do("SELECT pg_advisory_unlock_all()");
   while (looks.Do("SELECT count(*)" + ours) != "2") {
+  }
+}
+
+// A server that is put back to an older state, or the standby that takes its
+// place, counts messages anew, and does not know the last listeners.
+TEST_F(PostgresServerTest, ProcessesGoOnWithoutTheLatestPart) {
+  const auto copy = [](const std::string& from, const std::string& to) {
+    std::filesystem::remove_all(to);
+    std::filesystem::copy(from, to, std::filesystem::copy_options::recursive);
+  };
+  const auto a = NewEngine(*server_), b = NewEngine(*server_);
+  const auto adds = NewQueue(*NewEngine(*server_));
+  const auto early = NewQueue(*a);
+  const auto hand_over = [&](Queue& to, const std::string& item) {
+    const absl::Time begin = absl::Now();
+    auto got = Async([&] { return to.Get(); });
+    while (WaitingWorkers(*adds) == 0) {
+    }
+    while (!Add(*adds, item).ok()) {
+    }
+    EXPECT_EQ(got.get(), item);
+    EXPECT_LT(absl::Now() - begin, absl::Seconds(15));
+    to.Done(item);
+  };
+  hand_over(*early, "first");
+  const TemporaryFolder older;
+  server_->Stop();
+  copy(server_->database(), older.path() + "/db");
+  server_->StartAgain();
+  while (!Add(*adds, "x").ok()) {
+  }
+  const auto late = NewQueue(*b);
+  EXPECT_EQ(late->Get(), "x");
+  late->Done("x");
+  for (int i = 0; i < 10; ++i) hand_over(*early, absl::StrCat("early ", i));
+  for (int i = 0; i < 10; ++i) hand_over(*late, absl::StrCat("late ", i));
+  server_->Stop();
+  copy(older.path() + "/db", server_->database());
+  server_->StartAgain();
+  const auto fresh = NewQueue(*NewEngine(*server_));
+  for (Queue* queue : {early.get(), late.get(), fresh.get()}) {
+    hand_over(*queue, "again");
+    hand_over(*queue, "and again");
   }
 }
 

@@ -13,6 +13,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/string_view.h"
 #include "gtest/gtest.h"
 #include "workqueue/leader_election/election.h"
 #include "workqueue/shared/internal/engine.h"
@@ -45,13 +46,44 @@ std::string Dump(MemoryStore& store) {
       text, {{absl::CEscape(Packer().Text(version).bytes()), "V"}});
 }
 
+// Notes what another one is told to fetch, and to change.
+class NotingStore final : public OrderedStore {
+ public:
+  explicit NotingStore(OrderedStore* store) : store_(*store) {}
+
+  void Prefetch(const WantedEntries& wanted) override {
+    for (const auto& it : wanted.ranges)
+      absl::StrAppend(&notes, it.prefix, "?");
+  }
+  std::optional<std::string> Get(absl::string_view key) override {
+    return store_.Get(key);
+  }
+  void Put(absl::string_view key, absl::string_view value) override {
+    notes += key[0];
+    store_.Put(key, value);
+  }
+  void Delete(absl::string_view key) override {
+    notes += key[0];
+    store_.Delete(key);
+  }
+  std::optional<Entry> First(absl::string_view prefix,
+                             absl::string_view after) override {
+    return store_.First(prefix, after);
+  }
+
+  std::string notes;
+
+ private:
+  OrderedStore& store_;
+};
+
 // A queue of one process, and another one that waits.
 class StoredQueueTest : public testing::Test {
  protected:
   StoredQueueTest()
-      : queue_(&store_, [](const std::string& /*client*/,
-                           const EngineMessage& /*message*/) { return true; }) {
-  }
+      : queue_(&noting_,
+               [](const std::string& /*client*/,
+                  const EngineMessage& /*message*/) { return true; }) {}
 
   EngineReply Apply(const std::string& client, int64_t now, size_t take,
                     std::vector<Operation> operations,
@@ -67,6 +99,7 @@ class StoredQueueTest : public testing::Test {
     request.operations = std::move(operations);
     request.take = take;
     request.waiting_workers = waiting_workers;
+    noting_.notes.clear();
     const std::optional<EngineReply> reply =
         queue_.Apply(request, now, /*run=*/1, /*full=*/false);
     EXPECT_TRUE(reply.has_value());
@@ -74,6 +107,7 @@ class StoredQueueTest : public testing::Test {
   }
 
   MemoryStore store_;
+  NotingStore noting_{&store_};
   StoredQueue queue_;
   uint64_t number_ = 0;
 };
@@ -128,6 +162,30 @@ p\177\377\377\377\377\377\377\210\200\000\000\000\000\000\000\000b
 t\200\000\000\000\000\000\000\002 = 'three'
 w\200\000\000\000\000\000\027\374\200\000\000\000\000\000\000\005a
 )");
+}
+
+// A request goes on although somebody has removed a client that waits.
+TEST_F(StoredQueueTest, AWaiterThatIsNotThereIsPassed) {
+  Apply("one", 100, 0, {}, /*waiting_workers=*/1);
+  Apply("two", 100, 0, {}, /*waiting_workers=*/1);
+  store_.Delete("cone");
+  EXPECT_EQ(Apply("three", 100, 0, {{Operation::kAdd, "x"}}).processing, 1);
+  EXPECT_NE(Dump(store_).find("name of two"), std::string::npos);
+}
+
+// Each client repairs from time to time, while the others wait.
+TEST_F(StoredQueueTest, ARepairLeavesTheGroupsAtTheirBounds) {
+  Apply("one", 100, 2,
+        {{Operation::kSetGroups, "", 1, 9},
+         {Operation::kAdd, "a", 0, 0, 0, "0 1 a"},
+         {Operation::kAdd, "a2", 0, 0, 0, "0 1 a"},
+         {Operation::kAdd, "b", 0, 0, 0, "0 1 b"},
+         {Operation::kAdd, "b2", 0, 0, 0, "0 1 b"}});
+  Apply("one", 110, 0, {{Operation::kRepair, ""}});
+  EXPECT_EQ(noting_.notes, "H?cm");
+  // With a new bound they go on.
+  Apply("one", 120, 0, {{Operation::kSetGroups, "", 2, 9}});
+  EXPECT_EQ(Apply("one", 130, 9, {{Operation::kRepair, ""}}).items.size(), 2u);
 }
 
 TEST(EngineMessageTest, TheStoredBytesStayTheSame) {

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>  // NOLINT(build/c++11)
 #include <utility>
@@ -28,6 +29,26 @@
 
 namespace workqueue::internal::table_engine_test {
 namespace {
+
+// Another one's entries.
+class StoreOf final : public OrderedStore {
+ public:
+  explicit StoreOf(OrderedStore* store) : store_(*store) {}
+  std::optional<std::string> Get(absl::string_view key) override {
+    return store_.Get(key);
+  }
+  void Put(absl::string_view key, absl::string_view value) override {
+    store_.Put(key, value);
+  }
+  void Delete(absl::string_view key) override { store_.Delete(key); }
+  std::optional<Entry> First(absl::string_view prefix,
+                             absl::string_view after) override {
+    return store_.First(prefix, after);
+  }
+
+ private:
+  OrderedStore& store_;
+};
 
 // Has one queue, and forgets its first listener.
 class FakeDatabase final : public EngineDatabase {
@@ -79,7 +100,7 @@ class FakeDatabase final : public EngineDatabase {
       return 1;
     }
     std::unique_ptr<OrderedStore> Open(int64_t /*queue*/) override {
-      return std::make_unique<MemoryStore>();
+      return std::make_unique<StoreOf>(&database_.store_);
     }
     absl::Time Now() override { return absl::UnixEpoch(); }
     int64_t AddListener(int64_t /*queue*/) override {
@@ -111,6 +132,7 @@ class FakeDatabase final : public EngineDatabase {
   uint32_t looked_at_ ABSL_GUARDED_BY(mu_) = 0;
   std::atomic<int64_t> last_listener_{0};
   std::atomic<int> reads_{0};
+  MemoryStore store_;
 };
 
 // Is slow to hear that it listens again.
@@ -145,6 +167,22 @@ TEST(TableEngineTest, WhoeverStopsToListenWhileItListensAgainIsForgotten) {
   const int reads = database.reads();
   database.LetLook();
   EXPECT_EQ(database.reads(), reads) << "somebody listens";
+}
+
+TEST(TableEngineTest, ARequestGetsNoReplyOfAnother) {
+  TableEngine source("the database", std::make_unique<FakeDatabase>(),
+                     /*clock=*/nullptr);
+  const auto engine = source.NewEngine("queue", 1, "client");
+  EngineRequest request;
+  request.client = "1";
+  const auto apply = [&](uint64_t number) {
+    request.number = number;
+    return engine->Apply(request, absl::InfiniteFuture()).status();
+  };
+  EXPECT_EQ(apply(1), absl::OkStatus());
+  EXPECT_EQ(apply(2), absl::OkStatus());
+  EXPECT_EQ(apply(2), absl::OkStatus());
+  EXPECT_TRUE(absl::IsUnknown(apply(1)));
 }
 
 }  // namespace

@@ -33,6 +33,9 @@ using Bound = EngineSnapshot::Bound;
 // How many of the items in process a bound lists.
 constexpr size_t kListed = 10;
 
+// So many groups that are held are looked at together.
+constexpr size_t kRepaired = 1000;
+
 std::string GroupKey(absl::string_view name) {
   return Packer("G").Rest(name).bytes();
 }
@@ -252,11 +255,13 @@ void StoredGroups::Release(absl::string_view name, Group* group) {
 }
 
 void StoredGroups::Repair() {
+  store_.Prefetch({{}, {{"H", kRepaired, "G", 1}}});
   std::string after;
   while (const auto entry = store_.First("H", after)) {
     after = entry->key;
     const std::string name = after.substr(1);
     Group group = LoadGroup(name);
+    if (IsReached(group)) continue;
     Release(name, &group);
     SaveGroup(name, group);
   }

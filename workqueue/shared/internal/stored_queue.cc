@@ -433,7 +433,10 @@ int64_t StoredQueue::Fail(Entry& e, const EngineOperation& operation) {
 
 int64_t StoredQueue::ShutDown(bool at_once) {
   meta_.shut_down = 1;
-  while (const auto first = FirstOf(kWaiting)) {
+  // In their order: a store may pass what has been deleted one by one.
+  std::string after;
+  while (const auto first = FirstOf(kWaiting, after)) {
+    after = first->key;
     const Change e(this, first->item);
     StopWaiting(*e);
   }
@@ -666,12 +669,6 @@ void StoredQueue::HandOut(int64_t n, const Client& holder, F receive) {
   }
 }
 
-std::optional<std::string> StoredQueue::FirstWaiter() {
-  const auto entry = store_.First("t");
-  if (!entry) return std::nullopt;
-  return entry->value;
-}
-
 void StoredQueue::StopWaiting(Client* client) {
   if (client->turn != 0) store_.Delete(TurnKey(client->turn));
   client->turn = 0;
@@ -685,22 +682,24 @@ void StoredQueue::WaitInTurn(const std::string& id, Client* client) {
 void StoredQueue::Push() {
   // All that waits is served, until there are no more items.
   while (MayHaveNext()) {
-    const std::optional<std::string> id = FirstWaiter();
-    if (!id || *id == request_->client) return;
-    Client client = LoadClient(*id).value_or(Client());
-    StopWaiting(&client);
+    const auto first = store_.First("t");
+    if (!first || first->value == request_->client) return;
+    const std::string& id = first->value;
+    Client client = LoadClient(id).value_or(Client());
+    store_.Delete(first->key);
+    client.turn = 0;
     bool listens = meta_.now < client.valid;
     if (listens) {
       HandOut(1, client, [&](const HandedOut& item) {
-        listens = send_(*id, {EngineMessage::kPush, meta_.now, item});
+        listens = send_(id, {EngineMessage::kPush, meta_.now, item});
         client.wanted -= listens ? 1 : 0;
         client.pushed += listens ? 1 : 0;
         return listens;
       });
     }
     if (!listens) client.wanted = 0;
-    if (client.wanted > 0) WaitInTurn(*id, &client);
-    SaveClient(*id, client);
+    if (client.wanted > 0) WaitInTurn(id, &client);
+    SaveClient(id, client);
   }
 }
 

@@ -240,8 +240,6 @@ class StoredQueue {
   template <typename F>
   void HandOut(int64_t n, const Client& holder, F receive);
   void Push();
-  // The client whose turn it is to get an item.
-  std::optional<std::string> FirstWaiter();
   void StopWaiting(Client* client);
   void WaitInTurn(const std::string& id, Client* client);
   // Tells the clients what they would notice too late.

@@ -56,6 +56,12 @@ size_t KeyBytes(const EngineOperation& operation) {
   return parts.size() == 3 ? size + parts[2].size() : size;
 }
 
+// Whether what has been left in the inbox needs it.
+bool ComesFirst(const EngineOperation& operation) {
+  return operation.code == EngineOperation::kReopen ||
+         operation.code == EngineOperation::kSetGroups;
+}
+
 absl::Time MachineTime() { return Clock::GetRealClock()->TimeNow(); }
 
 }  // namespace
@@ -152,11 +158,14 @@ class TableEngine::Client final : public Engine {
   const std::string layout_;
   EngineListener* listener_ = nullptr;
   sync::Atomic<int64_t> number_{0};  // of the listener
-  // The last message that it has received, and that has been removed.
+  // The last message that it has received. Zero again before it gets another
+  // number.
   sync::Atomic<int64_t> received_{0};
-  int64_t removed_ = 0;
+  // The last message that has been removed, and the number.
+  int64_t removed_ = 0, removed_of_ = 0;
   // The last request, for a copy of it.
   std::string last_client_;
+  uint64_t last_number_ = 0;
   EngineReply last_reply_;
 };
 
@@ -302,19 +311,20 @@ void TableEngine::State::Deliver() {
     if (found != releases.end()) it->Look(found->second);
   }
   for (const auto& [number, received] : listeners) {
-    const auto found = messages.find(number);
-    if (found == messages.end()) {
-      Call(number, [](Client* client) { client->ListenAgain(); });
-      continue;
-    }
-    for (const EngineTables::Message& message : found->second.messages) {
+    const EngineTables::Heard& heard =
+        messages.try_emplace(number, EngineTables::Heard{{}, false, false})
+            .first->second;
+    for (const EngineTables::Message& message : heard.messages) {
       Call(number, [&](Client* client) {
         client->set_received(message.id);
         EngineMessage::Unpack(message.body).Deliver(client->listener());
       });
     }
-    if (found->second.has_inbox) {
+    if (heard.has_inbox) {
       Call(number, [](Client* client) { client->listener()->OnDue(0); });
+    }
+    if (!heard.listens) {
+      Call(number, [](Client* client) { client->ListenAgain(); });
     }
   }
 }
@@ -338,11 +348,12 @@ void TableEngine::State::Call(int64_t number, F f) {
 absl::StatusOr<EngineReply> TableEngine::Client::Apply(
     const EngineRequest& request, absl::Time deadline) {
   std::optional<EngineReply> reply;
-  const int64_t received = received_;
-  EngineRequest full_request = request;  // and what was left in the inbox
-  const std::vector<size_t> too_long = TakeTooLong(&full_request);
-  const size_t asked = full_request.operations.size();
-  const WantedEntries wanted = StoredQueue::WantedBy(full_request);
+  const int64_t number = number_;
+  const int64_t received = received_;  // by this number, or a later one
+  if (std::exchange(removed_of_, number) != number) removed_ = 0;
+  EngineRequest fits = request;
+  const std::vector<size_t> too_long = TakeTooLong(&fits);
+  const WantedEntries wanted = StoredQueue::WantedBy(fits);
   const absl::Status status = state_->database().Run(
       {deadline, /*writes=*/true},
       [&](EngineTables& tables, bool full) -> absl::Status {
@@ -363,38 +374,48 @@ absl::StatusOr<EngineReply> TableEngine::Client::Apply(
         };
         const auto store = tables.Open(*queue);
         store->Prefetch(wanted);
-        full_request.operations.resize(asked);
-        if (!full) {
-          WantedEntries more;
-          for (EngineOperation& left : tables.TakeInbox()) {
-            more.keys.push_back(StoredQueue::KeyOf(left.item));
-            full_request.operations.push_back(std::move(left));
-          }
-          if (!more.keys.empty()) store->Prefetch(more);
+        EngineRequest full_request = fits;  // and what was left in the inbox
+        std::vector<EngineOperation> left;
+        if (!full) left = tables.TakeInbox();
+        // It has been committed before this request begins. But a request that
+        // opens the queue for adds, or for groups, does so first.
+        auto& operations = full_request.operations;
+        const auto place =
+            std::find_if_not(operations.begin(), operations.end(), ComesFirst);
+        const auto skipped = place - operations.begin();
+        WantedEntries more;
+        for (const EngineOperation& it : left) {
+          more.keys.push_back(StoredQueue::KeyOf(it.item));
         }
+        if (!more.keys.empty()) store->Prefetch(more);
+        operations.insert(place, left.begin(), left.end());
         if (received > removed_) {
-          tables.RemoveMessages(number_, removed_, received);
+          tables.RemoveMessages(number, removed_, received);
         }
         auto applied = StoredQueue(store.get(), send, kMostDue)
                            .Apply(full_request, TimeOf(request.now, tables),
                                   /*run=*/1, full);
         // What was in the inbox has not been added, and stays there.
-        const bool lost = !applied && full_request.operations.size() > asked;
-        // An attempt before may have been the one.
-        if (applied) reply = std::move(applied);
+        const bool lost = !applied && !left.empty();
+        if (applied) {
+          const auto begin = applied->results.begin() + skipped;
+          applied->results.erase(begin,
+                                 begin + static_cast<ptrdiff_t>(left.size()));
+          reply = std::move(applied);
+        }  // Else an attempt before may have been the one.
         return lost ? absl::AbortedError("applied before") : absl::OkStatus();
       });
   if (!status.ok() && !absl::IsAborted(status)) return status;
   if (status.ok()) removed_ = received;
   if (reply) {
-    reply->results.resize(asked);
     for (size_t i : too_long) {
       reply->results.insert(reply->results.begin() + static_cast<ptrdiff_t>(i),
                             kItemTooLong);
     }
     last_client_ = request.client;
+    last_number_ = request.number;
     last_reply_ = *std::move(reply);
-  } else if (last_client_ != request.client) {
+  } else if (last_client_ != request.client || last_number_ != request.number) {
     return absl::UnknownError(
         "the request has been applied before, and its reply is not known here");
   }
@@ -443,6 +464,7 @@ absl::Status TableEngine::Client::AddListener(absl::Time deadline) {
         const absl::StatusOr<int64_t> queue = tables.FindQueue(queue_, layout_);
         if (!queue.ok()) return queue.status();
         if (number != 0) state_->database().Vacate(number);
+        if (number_ != 0) tables.RemoveListener(number_);
         number = tables.AddListener(*queue);
         return absl::OkStatus();
       });
@@ -450,6 +472,7 @@ absl::Status TableEngine::Client::AddListener(absl::Time deadline) {
     if (number != 0) state_->database().Vacate(number);
     return status;
   }
+  received_ = 0;  // Messages may be counted anew.
   number_ = number;
   listener_->OnListening(absl::StrCat(number));
   return absl::OkStatus();
@@ -468,7 +491,8 @@ absl::Status TableEngine::Client::Listen(EngineListener* listener,
 
 void TableEngine::Client::ListenAgain() {
   listener_->OnDisconnected(absl::UnavailableError(
-      "another process has found that nobody listens here"));
+      "nobody is known to listen here: another process has found so, or the "
+      "database has been started again"));
   state_->database().Vacate(number_);
   // If this fails, the next look tries again.
   AddListener(MachineTime() + kLookPeriod).IgnoreError();

@@ -40,6 +40,7 @@ class EngineTables {
   struct Heard {
     std::vector<Message> messages;  // in their order
     bool has_inbox = false;         // something has been left for the queue
+    bool listens = true;  // else it must listen again: later ones may be lost
   };
   // By listener, of those that are still there.
   using Messages = std::map<int64_t, Heard>;

@@ -113,15 +113,16 @@ bool AwaitFile(int file, bool writes, absl::Time deadline,
 
 // The addresses of a host as numbers: a single empty one for a folder with a
 // socket, or what libpq takes by default.
-absl::StatusOr<std::vector<std::string>> Resolve(const std::string& host,
-                                                 absl::Time deadline) {
+absl::StatusOr<std::vector<std::string>> Resolve(
+    const std::string& host, absl::Time deadline,
+    const sync::Atomic<bool>* interrupted) {
   if (host.empty() || host[0] == '/' || host[0] == '@') return {{""}};
   absl::StatusOr<HostLookup::Addresses> found = HostLookup::Parse(host, 0);
   if (found->empty()) {
     const auto lookup = HostLookup::Begin(host);
     if (!lookup.ok()) return lookup.status();
     if (!AwaitFile((*lookup)->done_fd(), /*writes=*/false, deadline,
-                   /*interrupted=*/nullptr)) {
+                   interrupted)) {
       return absl::UnavailableError(
           absl::StrCat("the database: cannot resolve ", host, " in time"));
     }
@@ -168,8 +169,9 @@ struct Host {
 
 // The hosts of an address in their order, with each number of theirs. libpq
 // itself would wait for a name server as long as the system does.
-absl::StatusOr<std::vector<Host>> HostsOf(const std::string& address,
-                                          absl::Time deadline) {
+absl::StatusOr<std::vector<Host>> HostsOf(
+    const std::string& address, absl::Time deadline,
+    const sync::Atomic<bool>* interrupted) {
   Options given = OptionsOf(address).value_or(Options());
   const std::vector<std::string> names = absl::StrSplit(given["host"], ',');
   std::vector<std::string> ports = absl::StrSplit(given["port"], ',');
@@ -187,8 +189,9 @@ absl::StatusOr<std::vector<Host>> HostsOf(const std::string& address,
     // Leaves time for the other hosts.
     const absl::Time now = Now();
     const auto numbers =
-        Resolve(names[i], now + (deadline - now) /
-                                    static_cast<int64_t>(names.size() - i));
+        Resolve(names[i],
+                now + (deadline - now) / static_cast<int64_t>(names.size() - i),
+                interrupted);
     status.Update(numbers.status());
     if (!numbers.ok()) continue;
     for (const std::string& number : *numbers) {
@@ -210,6 +213,8 @@ absl::Status StatusOf(absl::string_view code, absl::string_view text) {
   if (is("42501")) return absl::PermissionDeniedError(message);
   if (is("28")) return absl::UnauthenticatedError(message);
   if (is("3D")) return absl::NotFoundError(message);
+  // The tables are those of a later version of the library.
+  if (is("WQ001")) return absl::FailedPreconditionError(message);
   if (is("42P01") || is("3F")) {
     return absl::FailedPreconditionError(absl::StrCat(
         message,
@@ -364,17 +369,19 @@ absl::Status PostgresConnection::CheckAddress(const std::string& address) {
 }
 
 absl::StatusOr<std::unique_ptr<PostgresConnection>> PostgresConnection::Connect(
-    const std::string& address, absl::Time deadline) {
-  const absl::StatusOr<std::vector<Host>> hosts = HostsOf(address, deadline);
+    const std::string& address, absl::Time deadline,
+    const sync::Atomic<bool>* interrupted) {
+  const absl::StatusOr<std::vector<Host>> hosts =
+      HostsOf(address, deadline, interrupted);
   if (!hosts.ok()) return hosts.status();
   std::vector<std::string> failures;
   for (size_t left = hosts->size(); left > 0; --left) {
     const Host& host = (*hosts)[hosts->size() - left];
     // Leaves time for the other hosts.
     const absl::Time now = Now();
-    auto connection =
-        ConnectTo(address, host.name, host.number, host.port,
-                  now + (deadline - now) / static_cast<int64_t>(left));
+    auto connection = ConnectTo(
+        address, host.name, host.number, host.port,
+        now + (deadline - now) / static_cast<int64_t>(left), interrupted);
     if (!absl::IsUnavailable(connection.status())) return connection;
     failures.emplace_back(connection.status().message());
   }
@@ -385,7 +392,8 @@ absl::StatusOr<std::unique_ptr<PostgresConnection>>
 PostgresConnection::ConnectTo(const std::string& address,
                               const std::string& host,
                               const std::string& number,
-                              const std::string& port, absl::Time deadline) {
+                              const std::string& port, absl::Time deadline,
+                              const sync::Atomic<bool>* interrupted) {
   auto result = absl::WrapUnique(new PostgresConnection());
   // The address comes after what it may say otherwise. A peer that is gone is
   // noticed in 20 s or so.
@@ -415,8 +423,8 @@ PostgresConnection::ConnectTo(const std::string& address,
   PQsetErrorVerbosity(connection, PQERRORS_VERBOSE);
   PostgresPollingStatusType status = PGRES_POLLING_WRITING;
   while (status != PGRES_POLLING_OK) {
-    absl::Status ready = result->Await(status == PGRES_POLLING_WRITING,
-                                       deadline, /*interrupted=*/nullptr);
+    absl::Status ready =
+        result->Await(status == PGRES_POLLING_WRITING, deadline, interrupted);
     if (!ready.ok()) return ready;
     status = PQconnectPoll(connection);
     if (status == PGRES_POLLING_FAILED) return WhyRefused(connection);
@@ -438,7 +446,7 @@ PostgresConnection::ConnectTo(const std::string& address,
   // A pooler may tell what was so when it began, so libpq itself does not know.
   const auto standby = result->Execute(
       {{"SELECT pg_is_in_recovery()", {}, /*apart=*/false, /*once=*/true}},
-      deadline);
+      deadline, interrupted);
   if (!standby.ok()) return absl::UnavailableError(standby.status().message());
   if (standby->front().Number(0, 0) == 0) return result;
   return absl::UnavailableError(
@@ -524,10 +532,14 @@ absl::StatusOr<std::vector<PostgresRows>> PostgresConnection::Execute(
   std::vector<PostgresRows> rows;
   for (int synced = 0; synced < syncs;) {
     absl::StatusOr<PGresult*> next = Next(deadline, interrupted);
-    if (!next.ok()) return absl::UnknownError(next.status().message());
+    if (!next.ok()) {
+      if (synced > 0) break;  // Only what is apart is not known.
+      return absl::UnknownError(next.status().message());
+    }
     if (*next == nullptr) {
       if (PQstatus(connection_) == CONNECTION_BAD) {
         healthy_ = false;
+        if (synced > 0) break;
         return absl::UnknownError(
             status.ok() ? absl::StrCat("the database: ",
                                        absl::StripAsciiWhitespace(

@@ -76,9 +76,11 @@ class PostgresConnection {
 
   // Connects by `address`, a URI or a connection string of libpq, to the first
   // host that is there and no standby. A server that refuses the login for
-  // good, or has no such database, is no `absl::UnavailableError`.
+  // good, or has no such database, is no `absl::UnavailableError`. Waits as
+  // `Execute()` does.
   static absl::StatusOr<std::unique_ptr<PostgresConnection>> Connect(
-      const std::string& address, absl::Time deadline);
+      const std::string& address, absl::Time deadline,
+      const sync::Atomic<bool>* interrupted = nullptr);
   ~PostgresConnection();
 
   PostgresConnection(const PostgresConnection&) = delete;
@@ -120,7 +122,8 @@ class PostgresConnection {
   // Connects to one host of the address; empty are those that libpq knows.
   static absl::StatusOr<std::unique_ptr<PostgresConnection>> ConnectTo(
       const std::string& address, const std::string& host,
-      const std::string& number, const std::string& port, absl::Time deadline);
+      const std::string& number, const std::string& port, absl::Time deadline,
+      const sync::Atomic<bool>* interrupted);
   // Waits for the socket. Returns an error at the deadline.
   absl::Status Await(bool writes, absl::Time deadline,
                      const sync::Atomic<bool>* interrupted);

@@ -53,14 +53,19 @@ constexpr size_t kMostAtOnce = 2000;
 // The numbers of the rows of a fetch that are no entries.
 constexpr int64_t kTime = -1, kFront = -2, kInbox = -3, kTables = -4;
 
-// How soon a call tries again that the server did not answer.
+// When an item in the inbox is due that is never due; see `add`.
+constexpr int64_t kNeverDue = int64_t{1} << 62;
+
+// How soon a call tries again that the server did not answer: at first, and
+// after many times.
 constexpr absl::Duration kRetryPeriod = absl::Milliseconds(20);
+constexpr absl::Duration kLongestRetryPeriod = absl::Milliseconds(250);
 
 // How long what nobody waits for may take.
 constexpr absl::Duration kCleanUpTimeout = absl::Seconds(1);
 
-// `{s}` stands for the schema. The settings of autovacuum clean often: almost
-// all rows live for a short time.
+// `{s}` stands for the schema, and `{v}` for the version. The settings of
+// autovacuum clean often: almost all rows live for a short time.
 constexpr absl::string_view kMigration = R"sql(
 SELECT pg_advisory_xact_lock(hashtextextended('workqueue {s}', 0));
 CREATE SCHEMA IF NOT EXISTS {s};
@@ -68,13 +73,13 @@ CREATE TABLE IF NOT EXISTS {s}.version (version bigint NOT NULL);
 DO $$
 DECLARE found bigint := (SELECT version FROM {s}.version);
 BEGIN
-  IF found > 1 THEN
+  IF found > {v} THEN
     RAISE EXCEPTION 'the tables in the schema {s} have the version %, and '
-      'this library the version 1', found USING ERRCODE = '42P01';
+      'this library the version {v}', found USING ERRCODE = 'WQ001';
   END IF;
 END $$;
 INSERT INTO {s}.version
-  SELECT 1 WHERE NOT EXISTS (SELECT FROM {s}.version);
+  SELECT {v} WHERE NOT EXISTS (SELECT FROM {s}.version);
 CREATE TABLE IF NOT EXISTS {s}.queue (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   name bytea NOT NULL UNIQUE,
@@ -90,7 +95,6 @@ CREATE TABLE IF NOT EXISTS {s}.front (
   keys bytea[] NOT NULL, PRIMARY KEY (queue, version))
   WITH (autovacuum_vacuum_scale_factor = 0.05,
         autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0);
-CREATE SEQUENCE IF NOT EXISTS {s}.listener_number;
 CREATE TABLE IF NOT EXISTS {s}.listener (
   id bigint PRIMARY KEY, queue bigint NOT NULL, polls bigint NOT NULL);
 CREATE INDEX IF NOT EXISTS listener_of ON {s}.listener (queue, id);
@@ -215,10 +219,14 @@ struct PostgresDatabase::Sql {
         tables(Of("SELECT version, '{s}.entry'::regclass::oid::bigint,"
                   " '{s}.listener'::regclass::oid::bigint,"
                   " pg_backend_pid()::bigint,"
-                  " current_setting('server_version_num')::bigint"
+                  " current_setting('server_version_num')::bigint,"
+                  " (1000000 * extract(epoch FROM"
+                  "  pg_postmaster_start_time()))::bigint"
                   " FROM {s}.version")),
         find_queue(Of("SELECT id, layout FROM {s}.queue WHERE name = $1")),
-        add_queue(Of("INSERT INTO {s}.queue (name, layout) VALUES ($1, $2)"
+        add_queue(Of("INSERT INTO {s}.queue (name, layout) SELECT $1, $2"
+                     " WHERE $2 = '1'"
+                     " OR NOT EXISTS (SELECT FROM {s}.inbox WHERE queue = $1)"
                      " ON CONFLICT (name) DO NOTHING")),
         begin("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"),
         begin_reading("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"),
@@ -272,11 +280,7 @@ struct PostgresDatabase::Sql {
             Of("WITH taken AS (DELETE FROM {s}.inbox WHERE queue = $1 AND id"
                " = ANY(ARRAY(SELECT id FROM {s}.inbox WHERE queue = $1"
                "   ORDER BY id LIMIT 1000)) RETURNING *) "
-               "SELECT item, priority, CASE WHEN due = 0 THEN 0"
-               " WHEN due >= 1::bigint << 62 THEN 9223372036854775807"
-               " ELSE greatest("
-               "  0, due - 1000000 * extract(epoch FROM clock_timestamp()))"
-               " END::bigint FROM taken ORDER BY id")),
+               "SELECT item, priority, due FROM taken ORDER BY id")),
         update(Of("UPDATE {s}.entry SET value = u.value,"
                   " version = pg_current_xact_id()::text::bigint FROM"
                   " unnest($1::tid[], $2::bytea[]) AS u(place, value)"
@@ -300,7 +304,11 @@ struct PostgresDatabase::Sql {
         update_front(Of("UPDATE {s}.front SET prefixes = $2, keys = $3,"
                         " version = pg_current_xact_id()::text::bigint"
                         " WHERE ctid = ANY($1::tid[])")),
-        next_listener(Of("SELECT nextval('{s}.listener_number')")),
+        // By chance: a server that lacks the latest part counts anew.
+        next_listener(
+            "SELECT 1 + floor(4294967295 * random())::bigint,"
+            " (1000000 * extract(epoch FROM"
+            "  pg_postmaster_start_time()))::bigint"),
         add_listener(Of("INSERT INTO {s}.listener VALUES ($1, $2, $3)")),
         remove_listener(Of("DELETE FROM {s}.listener WHERE id = $1")),
         add_messages(Of("INSERT INTO {s}.message (listener, body) SELECT l,"
@@ -431,6 +439,15 @@ class PostgresDatabase::Tables final : public EngineTables {
   void CheckTables(const PostgresRows& found) {
     error_.Update(database_.CheckTables(found.Number(0, 1)));
   }
+  // Programs add before they can know that the queue has partitions.
+  absl::Status InboxIsOfAnother() const {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "partitions is ", layout_, ", but programs have added items to \"",
+        name_,
+        "\" in transactions, which needs partitions = 1; the items are "
+        "in the table ",
+        sql_.schema, ".inbox until they are processed so, or deleted"));
+  }
   void RaiseFronts();
   void WriteEntries(std::vector<Statement>* statements);
 
@@ -452,7 +469,7 @@ class PostgresDatabase::Tables final : public EngineTables {
   absl::Status error_;
   bool has_begun_ = false;
 
-  std::string name_;  // of the queue
+  std::string name_, layout_;  // of the queue
   int64_t queue_ = 0;
   std::map<std::string, Known> entries_;
   // All entries from the one key to the other are known.
@@ -480,7 +497,7 @@ class PostgresDatabase::Store final : public OrderedStore {
   std::optional<std::string> Get(absl::string_view key) override {
     const std::string owned(key);
     auto found = tables_.entries_.find(owned);
-    if (found == tables_.entries_.end() && !IsKnown(owned)) {
+    if (found == tables_.entries_.end() && tables_.KnownUntil(owned) == owned) {
       tables_.Fetch({owned}, {}, {});
       found = tables_.entries_.find(owned);
     }
@@ -501,7 +518,7 @@ class PostgresDatabase::Store final : public OrderedStore {
     std::string from = LeastKey(prefix, after);
     const std::string end = EndOf(prefix);
     while (tables_.error_.ok()) {
-      const std::string until = std::min(KnownUntil(from), end);
+      const std::string until = std::min(tables_.KnownUntil(from), end);
       for (auto it = tables_.entries_.lower_bound(from);
            it != tables_.entries_.end() && it->first < until; ++it) {
         if (it->second.value) return Entry{it->first, *it->second.value};
@@ -522,12 +539,6 @@ class PostgresDatabase::Store final : public OrderedStore {
       front->second = std::string(key);
       tables_.writes_front_ = true;
     }
-  }
-  std::string KnownUntil(const std::string& key) const {
-    return tables_.KnownUntil(key);
-  }
-  bool IsKnown(const std::string& key) const {
-    return tables_.KnownUntil(key) > key;
   }
 
   Tables& tables_;
@@ -573,6 +584,8 @@ absl::StatusOr<int64_t> PostgresDatabase::Tables::FindQueue(
     }
   }
   if (!error_.ok()) return error_;
+  layout_ = layout;
+  if (queue.first == 0) return InboxIsOfAnother();
   if (queue.second != layout) {
     return absl::FailedPreconditionError(absl::StrCat(
         "the layout of the queue \"", name, "\" in the schema ", sql_.schema,
@@ -720,7 +733,12 @@ void PostgresDatabase::Tables::Fetch(
   }
   // With an inbox, a request that has been applied is rolled back, and so does
   // not wait as `Commit()` does.
-  if (full_ || again_ || !has_inbox) return;
+  if (!has_inbox) return;
+  if (layout_ != "1") {
+    error_ = InboxIsOfAnother();
+    return;
+  }
+  if (full_ || again_) return;
   const auto taken = Execute({{sql_.take_inbox, {Value::Bytes(name_)}}});
   if (!error_.ok()) return;
   const PostgresRows& inbox = taken[0];
@@ -729,8 +747,12 @@ void PostgresDatabase::Tables::Fetch(
     const int64_t priority =
         std::clamp<int64_t>(inbox.Number(i, 1), std::numeric_limits<int>::min(),
                             std::numeric_limits<int>::max());
-    inbox_.push_back({EngineOperation::kAddAfter, inbox.Bytes(i, 0),
-                      inbox.Number(i, 2), priority});
+    const int64_t due = inbox.Number(i, 2);
+    const int64_t delay =
+        due >= kNeverDue ? kForever
+                         : std::max<int64_t>(0, due - absl::ToUnixMicros(now_));
+    inbox_.push_back(
+        {EngineOperation::kAddAfter, inbox.Bytes(i, 0), delay, priority});
   }
 }
 
@@ -739,7 +761,8 @@ int64_t PostgresDatabase::Tables::AddListener(int64_t queue) {
   if (!error_.ok()) return 0;
   const int64_t listener = rows[0].Number(0, 0);
   // Nobody else sees the number before this process has it.
-  error_.Update(database_.Occupy(listener, call_.deadline));
+  error_.Update(
+      database_.Occupy(listener, rows[0].Number(0, 1), call_.deadline));
   bool polls;
   {
     MutexLock lock(&database_.listening_mu_);
@@ -775,6 +798,14 @@ auto PostgresDatabase::Tables::MessagesOf(
   }
   for (int i = 0; i < all[2].size(); ++i) {
     messages[all[2].Number(i, 0)].has_inbox = true;
+  }
+  // Another server, or this one started from a copy, may lack the latest part,
+  // and count messages anew.
+  MutexLock lock(&database_.listening_mu_);
+  for (auto& [number, heard] : messages) {
+    const auto found = database_.listeners_.find(number);
+    heard.listens = found != database_.listeners_.end() &&
+                    found->second == all[0].Number(0, 5);
   }
   return messages;
 }
@@ -921,18 +952,20 @@ absl::Status PostgresDatabase::AddInTransaction(
       std::min(Ticks(absl::Microseconds(1))
                    .From(options.after.value_or(absl::ZeroDuration())),
                int64_t{1} << 53);
+  // A text would be in the encoding of the program's connection.
   return PostgresConnection::ExecuteOn(
-      connection,
-      {absl::StrCat("SELECT ", Quoted(schema),
-                    ".add($1, item, $2 * interval '1 microsecond', $3)"
-                    " FROM unnest($4::bytea[]) AS item"),
-       {Value::Text(queue), Value::Number(after),
-        Value::Number(options.priority),
-        Value::BytesArray({items.begin(), items.end()})}});
+      connection, {absl::StrCat("SELECT ", Quoted(schema),
+                                ".add(convert_from($1, 'UTF8'), item, $2 * "
+                                "interval '1 microsecond', $3)"
+                                " FROM unnest($4::bytea[]) AS item"),
+                   {Value::Bytes(queue), Value::Number(after),
+                    Value::Number(options.priority),
+                    Value::BytesArray({items.begin(), items.end()})}});
 }
 
 std::string PostgresDatabase::MigrationSql(const std::string& schema) {
-  return absl::StrReplaceAll(kMigration, {{"{s}", Quoted(schema)}});
+  return absl::StrReplaceAll(
+      kMigration, {{"{s}", Quoted(schema)}, {"{v}", absl::StrCat(kVersion)}});
 }
 
 PostgresDatabase::PostgresDatabase(std::string address,
@@ -957,14 +990,16 @@ absl::StatusOr<std::unique_ptr<PostgresDatabase>> PostgresDatabase::Open(
 }
 
 absl::StatusOr<std::unique_ptr<PostgresConnection>> PostgresDatabase::Connect(
-    absl::Time deadline) {
-  auto connection = PostgresConnection::Connect(address_, deadline);
+    absl::Time deadline, const sync::Atomic<bool>* interrupted) {
+  auto connection =
+      PostgresConnection::Connect(address_, deadline, interrupted);
   if (!connection.ok()) return connection.status();
   const auto once = [](const std::string& sql) {
     return Statement{sql, {}, /*apart=*/false, /*once=*/true};
   };
-  auto rows =
-      (*connection)->Execute({once(kShortWait), once(sql_->tables)}, deadline);
+  auto rows = (*connection)
+                  ->Execute({once(kShortWait), once(sql_->tables)}, deadline,
+                            interrupted);
   if (!rows.ok()) return NothingChanged(rows.status());
   const PostgresRows found = rows->back();
   constexpr int kOldest = 140000;
@@ -982,7 +1017,7 @@ absl::StatusOr<std::unique_ptr<PostgresConnection>> PostgresDatabase::Connect(
   if (!known.ok()) return known;
   listener_table_ = found.Number(0, 2);
   if (!(*connection)->FindPooler(found.Number(0, 3))) {
-    rows = (*connection)->Execute({{sql_->settings}}, deadline);
+    rows = (*connection)->Execute({{sql_->settings}}, deadline, interrupted);
     if (!rows.ok()) return NothingChanged(rows.status());
   }
   return connection;
@@ -1001,7 +1036,8 @@ absl::Status PostgresDatabase::Run(const Call& call, const Body& body) {
   absl::Status status;
   bool full = false;
   bool unknown = false;  // the end of an attempt
-  while (true) {
+  for (absl::Duration period = kRetryPeriod;;
+       period = std::min(2 * period, kLongestRetryPeriod)) {
     absl::Status attempt = RunOnce(call, body, full, /*again=*/unknown);
     if (absl::IsResourceExhausted(attempt) && call.writes && !full) {
       full = true;
@@ -1013,13 +1049,15 @@ absl::Status PostgresDatabase::Run(const Call& call, const Body& body) {
     // The deadline has cut it short: the one before tells more.
     if (passes && !status.ok() && MachineTime() >= call.deadline) break;
     status = std::move(attempt);
-    if (!passes || MachineTime() + kRetryPeriod >= call.deadline ||
+    const absl::Duration left = call.deadline - MachineTime() - kRetryPeriod;
+    if (!passes || left <= absl::ZeroDuration() ||
         (call.interrupted != nullptr && *call.interrupted)) {
       break;
     }
-    Clock::GetRealClock()->Sleep(kRetryPeriod);
+    Clock::GetRealClock()->Sleep(std::min(period, left));
   }
-  if (unknown && absl::IsUnavailable(status)) {
+  // One that was aborted has found what an earlier attempt has done.
+  if (unknown && !status.ok() && !absl::IsAborted(status)) {
     return absl::UnknownError(status.message());
   }
   return status;
@@ -1036,7 +1074,7 @@ absl::Status PostgresDatabase::RunOnce(const Call& call, const Body& body,
     }
   }
   if (connection == nullptr) {
-    auto connected = Connect(call.deadline);
+    auto connected = Connect(call.deadline, call.interrupted);
     if (!connected.ok()) return NothingChanged(connected.status());
     connection = *std::move(connected);
   }
@@ -1077,7 +1115,9 @@ absl::Status PostgresDatabase::ConnectListening(absl::Time deadline) {
   polls_ = (*connection)->has_pooler();
   listening_ = *std::move(connection);
   look_ = true;
-  return ListenFor(listeners_, deadline);
+  std::set<int64_t> all;
+  for (const auto& [listener, server] : listeners_) all.insert(listener);
+  return ListenFor(all, deadline);
 }
 
 absl::Status PostgresDatabase::ListenFor(const std::set<int64_t>& listeners,
@@ -1105,13 +1145,14 @@ absl::Status PostgresDatabase::ListenFor(const std::set<int64_t>& listeners,
   return absl::OkStatus();
 }
 
-absl::Status PostgresDatabase::Occupy(int64_t listener, absl::Time deadline) {
+absl::Status PostgresDatabase::Occupy(int64_t listener, int64_t server,
+                                      absl::Time deadline) {
   absl::Status status;
   {
     MutexLock lock(&listening_mu_);
     status = ConnectListening(deadline);
     if (status.ok()) {
-      listeners_.insert(listener);
+      listeners_[listener] = server;
       look_ = true;
       status = ListenFor({listener}, deadline);
     }

@@ -84,9 +84,9 @@ class PostgresDatabase final : public EngineDatabase {
 
   // Connects, and sees that the tables are there.
   absl::StatusOr<std::unique_ptr<PostgresConnection>> Connect(
-      absl::Time deadline);
+      absl::Time deadline, const sync::Atomic<bool>* interrupted = nullptr);
   // Returns an error if those are not the tables that this process knows: the
-  // numbers of queues and of listeners, and so of clients, have begun again.
+  // numbers of queues have begun again.
   absl::Status CheckTables(int64_t entry_table);
   // `again` if the end of an earlier attempt is not known.
   absl::Status RunOnce(const Call& call, const Body& body, bool full,
@@ -94,8 +94,9 @@ class PostgresDatabase final : public EngineDatabase {
   absl::Status TryOnce(const Call& call, const Body& body, bool full,
                        bool again, PostgresConnection* connection);
 
-  // The listener is in this process from now on.
-  absl::Status Occupy(int64_t listener, absl::Time deadline);
+  // The listener is in this process from now on. `server` is when the server
+  // has been started.
+  absl::Status Occupy(int64_t listener, int64_t server, absl::Time deadline);
   absl::Status ConnectListening(absl::Time deadline)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(listening_mu_);
   absl::Status ListenFor(const std::set<int64_t>& listeners,
@@ -117,7 +118,8 @@ class PostgresDatabase final : public EngineDatabase {
   sync::Mutex listening_mu_;
   std::unique_ptr<PostgresConnection> listening_ ABSL_GUARDED_BY(listening_mu_);
   bool polls_ ABSL_GUARDED_BY(listening_mu_) = false;
-  std::set<int64_t> listeners_ ABSL_GUARDED_BY(listening_mu_);
+  // And which server knows them, by its start.
+  std::map<int64_t, int64_t> listeners_ ABSL_GUARDED_BY(listening_mu_);
   // Those whose locks other sessions have: one that looks whether the process
   // lives, or that of a connection of this process whose end the server has not
   // noticed. Each look of this process tries again.
