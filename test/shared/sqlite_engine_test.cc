@@ -14,7 +14,11 @@
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -58,6 +62,9 @@
 
 namespace workqueue::sqlite_engine_test {
 namespace {
+
+// The kind of file system that all files are on, if it is not 0.
+int64_t file_system = 0;
 
 using Queue = SharedQueue<std::string>;
 using internal::SqliteFile;
@@ -114,6 +121,31 @@ class SqliteEngineTest : public testing::Test {
     return queue.AddItems({}, {item});
   }
 
+  std::unique_ptr<SqliteFile> NewFile() {
+    return *SqliteFile::Open(path_, absl::InfiniteFuture());
+  }
+
+  // Reads what `read` says, in a transaction.
+  template <typename F>
+  static void Read(SqliteFile& file, F read) {
+    EXPECT_TRUE(file.Run({absl::InfiniteFuture(), /*writes=*/false},
+                         [&](internal::EngineTables& tables, bool /*full*/) {
+                           read(tables);
+                           return absl::OkStatus();
+                         })
+                    .ok());
+  }
+
+  // Adds a listener, and returns `then`.
+  static absl::Status AddListener(SqliteFile& file, int64_t* listener,
+                                  absl::Status then = absl::OkStatus()) {
+    return file.Run({absl::InfiniteFuture(), /*writes=*/true},
+                    [&](internal::EngineTables& tables, bool /*full*/) {
+                      *listener = tables.AddListener(1);
+                      return then;
+                    });
+  }
+
   const TemporaryFolder folder_;
   const std::string path_ = folder_.path() + "/queues.db";
 };
@@ -136,6 +168,18 @@ TEST_F(SqliteEngineTest, AShutdownIsHeardByAllProcesses) {
   auto got = Async([&] { return of_b->AcquireWithTimeout(absl::Hours(1)); });
   of_a->ShutDown();
   EXPECT_TRUE(absl::IsCancelled(got.get().status()));
+}
+
+// They would take each other for dead.
+TEST_F(SqliteEngineTest, ProcessesThatNameOneFileDifferentlySeeEachOther) {
+  std::filesystem::create_directory(folder_.path() + "/links");
+  const std::string link = folder_.path() + "/links/queues.db";
+  std::filesystem::create_symlink(path_, link);
+  const auto a = NewFile();
+  const auto b = *SqliteFile::Open(link, absl::InfiniteFuture());
+  int64_t listener = 0;
+  ASSERT_TRUE(AddListener(*a, &listener).ok());
+  Read(*b, [&](auto& tables) { EXPECT_TRUE(tables.Lives(listener)); });
 }
 
 TEST_F(SqliteEngineTest, WhatWaitsSurvivesARestart) {
@@ -179,7 +223,7 @@ TEST_F(SqliteEngineTest, CallsThatMeetAreSyncedTogether) {
     options.name = absl::StrCat("queue ", i);
     queues.push_back(*Queue::Create(options));
   }
-  const auto wake_file = *WakeFile::Open(path_ + "-wake", 0600);
+  const auto wake_file = *WakeFile::Open(path_);
   Connection other(path_);
   uint32_t least = kQueues;
   for (int round = 0; round < kRounds && least > 2; ++round) {
@@ -266,6 +310,63 @@ TEST_F(SqliteEngineTest, WrongFilesAreNamed) {
   EXPECT_FALSE(std::filesystem::exists(another + "-wake"));
 }
 
+// Each name would have a log of its own.
+TEST_F(SqliteEngineTest, AFileWithTwoNamesIsRefused) {
+  const std::string other = folder_.path() + "/other.db";
+  ASSERT_TRUE(Add(*NewQueue(*NewEngine()), "x").ok());
+  std::filesystem::create_hard_link(path_, other);
+  for (const std::string& path : {path_, other}) {
+    const absl::Status status = ErrorOf(path);
+    EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+    EXPECT_TRUE(absl::StrContains(status.message(), path)) << status;
+    EXPECT_TRUE(absl::StrContains(status.message(), "2 names")) << status;
+  }
+  EXPECT_FALSE(std::filesystem::exists(other + "-wake"));
+  std::filesystem::remove(other);
+  EXPECT_EQ(NewQueue(*NewEngine())->Count()->queued, 1u);
+}
+
+TEST_F(SqliteEngineTest, AFileOnANetworkIsRefused) {
+  for (const uint32_t type : {0x6969u, 0x517bu, 0xff534d42u, 0xfe534d42u}) {
+    file_system = type;
+    const absl::Status status = ErrorOf(path_);
+    file_system = 0;
+    EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+    EXPECT_TRUE(absl::StrContains(status.message(), "network")) << status;
+  }
+  EXPECT_TRUE(ErrorOf(path_).ok());
+}
+
+// Then its owner can use it, too.
+TEST_F(SqliteEngineTest, TheFilesBesideItAreThoseOfItsOwner) {
+  NewEngine();
+  std::filesystem::remove(path_ + "-wake");
+  if (chown(path_.c_str(), 1, 2) != 0) GTEST_SKIP() << "needs a root's rights";
+  const auto engine = NewEngine();
+  struct stat about = {};
+  ASSERT_EQ(stat((path_ + "-wake").c_str(), &about), 0);
+  EXPECT_EQ(about.st_uid, 1u);
+  EXPECT_EQ(about.st_gid, 2u);
+}
+
+// So a word cannot fail to be written when the disk is full.
+TEST_F(SqliteEngineTest, AWakeFileHasItsPlaceOnTheDisk) {
+  std::ofstream{path_};
+  const auto wake_file = *WakeFile::Open(path_);
+  struct stat about = {};
+  ASSERT_EQ(stat((path_ + "-wake").c_str(), &about), 0);
+  EXPECT_GE(about.st_blocks * 512, 4096);
+}
+
+// Somebody may have put it there who must not change what it names.
+TEST_F(SqliteEngineTest, AWakeFileIsNoLink) {
+  const std::string mine = folder_.path() + "/mine";
+  std::ofstream{mine};
+  std::filesystem::create_symlink(mine, path_ + "-wake");
+  EXPECT_FALSE(ErrorOf(path_).ok());
+  EXPECT_EQ(std::filesystem::file_size(mine), 0u);
+}
+
 // So a leader that finds the file busy tries again before its time is over.
 TEST_F(SqliteEngineTest, ACallOfAnElectionTakesItsTimeAtMost) {
   const auto engine = NewEngine();
@@ -335,6 +436,33 @@ TEST_F(SqliteEngineTest, AFileThatIsMovedAwayTakesNothing) {
   std::filesystem::rename(path_ + ".moved", path_);
   EXPECT_TRUE(Add(*queue, "z").ok());
   EXPECT_EQ(queue->Count()->queued, 2u);
+}
+
+TEST_F(SqliteEngineTest, AFileThatItsNameNoLongerMeansTakesNothing) {
+  const std::string link = folder_.path() + "/link.db";
+  std::filesystem::create_symlink(path_, link);
+  const auto engine = *SqliteEngine::Create(link);
+  const auto queue = NewQueue(*engine);
+  ASSERT_TRUE(Add(*queue, "x").ok());
+  std::filesystem::remove(link);
+  for (const bool is_other : {false, true}) {
+    if (is_other) {
+      ASSERT_TRUE(ErrorOf(link).ok());
+    }
+    const absl::Status status = Add(*queue, "y");
+    EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+  }
+  std::filesystem::remove(link);
+  std::filesystem::create_symlink(path_, link);
+  EXPECT_TRUE(Add(*queue, "z").ok());
+}
+
+TEST_F(SqliteEngineTest, ANameMeansTheFolderInWhichItWasOpened) {
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder_.path());
+  const auto engine = *SqliteEngine::Create("queues.db");
+  std::filesystem::current_path(before);
+  EXPECT_TRUE(Add(*NewQueue(*engine), "x").ok());
 }
 
 // Lets each new connection have files of so many pages at most.
@@ -631,6 +759,15 @@ void Measure() {
 
 }  // namespace
 }  // namespace workqueue::sqlite_engine_test
+
+// Takes the place of the C library's.
+extern "C" int statfs(const char* path, struct statfs* result) noexcept {
+  const auto status = syscall(SYS_statfs, path, result);
+  if (const int64_t type = workqueue::sqlite_engine_test::file_system) {
+    result->f_type = type;
+  }
+  return static_cast<int>(status);
+}
 
 int main(int argc, char** argv) {
   if (const auto worker = workqueue::KillWorker::FromArguments(argc, argv)) {

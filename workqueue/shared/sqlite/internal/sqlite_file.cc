@@ -3,19 +3,23 @@
 
 #include "workqueue/shared/sqlite/internal/sqlite_file.h"
 
+#include <linux/magic.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/types.h>
 #include <time.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>  // NOLINT(build/c++17)
 #include <iterator>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>  // NOLINT(build/c++11)
 #include <utility>
 #include <vector>
 
@@ -85,6 +89,23 @@ constexpr const char* kQueries[] = {
 };
 
 absl::Time Now() { return Clock::GetRealClock()->TimeNow(); }
+
+// Whether other machines may have the file, too: SQLite does not notice it. A
+// file system of FUSE may be of either kind, and many are of this machine.
+bool IsOfNetwork(const struct statfs& place) {
+  switch (static_cast<uint32_t>(place.f_type)) {
+    case NFS_SUPER_MAGIC:
+    case SMB_SUPER_MAGIC:
+    case 0xff534d42:  // CIFS
+    case 0xfe534d42:  // SMB 2
+    case 0x00c36400:  // Ceph
+    case AFS_SUPER_MAGIC:
+    case CODA_SUPER_MAGIC:
+      return true;
+    default:
+      return false;
+  }
+}
 
 bool IsBusy(int code) {
   return (code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_LOCKED;
@@ -226,9 +247,10 @@ absl::Status SqliteFile::Connect(absl::Time deadline) {
       nullptr);
   if (code != SQLITE_OK) return StatusOf(code);
   sqlite3_extended_result_codes(connection_, 1);
+  absl::Status status = CheckPlace();
+  if (!status.ok()) return status;
   // Another process may be making the tables, or repair the log of one that
   // was killed.
-  absl::Status status;
   while (true) {
     status = MakeTables();
     if (status.ok()) status = Prepare();
@@ -239,11 +261,37 @@ absl::Status SqliteFile::Connect(absl::Time deadline) {
   status.Update(Execute("PRAGMA synchronous = FULL"));
   status.Update(Execute("PRAGMA fullfsync = 1"));
   if (!status.ok()) return status;
-  struct stat about = {};
-  if (stat(path_.c_str(), &about) != 0) return StatusOf(SQLITE_CANTOPEN);
-  auto wake_file = WakeFile::Open(path_ + "-wake", about.st_mode & 0777);
+  // All processes find it beside the log, whatever they call the file.
+  auto wake_file = WakeFile::Open(sqlite3_db_filename(connection_, "main"));
   if (!wake_file.ok()) return wake_file.status();
   wake_file_ = *std::move(wake_file);
+  return absl::OkStatus();
+}
+
+absl::Status SqliteFile::CheckPlace() {
+  // What SQLite has opened, whatever a link names by now.
+  const char* const file = sqlite3_db_filename(connection_, "main");
+  struct stat about = {};
+  struct statfs place = {};
+  if (stat(file, &about) != 0 || statfs(file, &place) != 0) {
+    return StatusOf(SQLITE_CANTOPEN);
+  }
+  if (about.st_nlink > 1) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the file \"", path_, "\" has ", about.st_nlink,
+        " names, and SQLite keeps a log beside each; remove the other hard "
+        "links"));
+  }
+  if (IsOfNetwork(place)) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the file \"", path_,
+        "\" is in a network's file system; it must be on a disk of this "
+        "machine"));
+  }
+  device_ = about.st_dev;
+  inode_ = about.st_ino;
+  std::error_code error;
+  name_ = std::filesystem::absolute(path_, error);
   return absl::OkStatus();
 }
 
@@ -563,7 +611,10 @@ absl::Status SqliteFile::CheckFile() {
   // What nobody finds under its name any more must take nothing.
   int has_moved = 0;
   sqlite3_file_control(connection_, "main", SQLITE_FCNTL_HAS_MOVED, &has_moved);
-  if (has_moved != 0) {
+  // A link may name another one.
+  struct stat about = {};
+  if (has_moved != 0 || stat(name_.c_str(), &about) != 0 ||
+      about.st_dev != device_ || about.st_ino != inode_) {
     return absl::FailedPreconditionError(
         absl::StrCat("the file \"", path_,
                      "\" has been moved or replaced; put it back, or "

@@ -4,6 +4,8 @@
 #ifndef WORKQUEUE_SHARED_SQLITE_INTERNAL_SQLITE_FILE_H_
 #define WORKQUEUE_SHARED_SQLITE_INTERNAL_SQLITE_FILE_H_
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -95,6 +97,8 @@ class SqliteFile final : public EngineDatabase {
   absl::Status TryOnce(const std::vector<Job*>& jobs, bool writes, bool full);
   absl::Status Commit();
   void RollBack();
+  // Whether it is a file that several processes can share. Changes nothing.
+  absl::Status CheckPlace();
   // Whether it is still the file that it was.
   absl::Status CheckFile();
 
@@ -113,6 +117,9 @@ class SqliteFile final : public EngineDatabase {
   std::set<int64_t> listeners_ ABSL_GUARDED_BY(mu_);  // of this process
 
   sqlite3* connection_ = nullptr;
+  std::string name_;  // the path, from the root
+  dev_t device_ = 0;  // where the file is, and which one
+  ino_t inode_ = 0;
   std::vector<sqlite3_stmt*> statements_;  // by Query
   absl::Status error_;                     // of this transaction
   bool is_busy_ = false;                   // It is that of other processes.
