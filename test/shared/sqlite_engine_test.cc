@@ -182,6 +182,50 @@ TEST_F(SqliteEngineTest, ProcessesThatNameOneFileDifferentlySeeEachOther) {
   Read(*b, [&](auto& tables) { EXPECT_TRUE(tables.Lives(listener)); });
 }
 
+TEST_F(SqliteEngineTest, AListenerThatHasBeenRemovedListensAgain) {
+  const auto engine = NewEngine();
+  const auto queue = NewQueue(*engine);
+  const auto file = NewFile();
+  std::vector<int64_t> listeners;
+  const auto find = [&](auto& tables) { listeners = tables.ListenersOf(1); };
+  Read(*file, find);
+  ASSERT_EQ(listeners.size(), 1u);
+  const int64_t before = listeners[0];
+  Connection(path_).Do("DELETE FROM listener");
+  const absl::Time start = absl::Now();
+  do {
+    file->Wake();
+    Read(*file, find);
+  } while (listeners.empty() && absl::Now() < start + absl::Seconds(10));
+  ASSERT_EQ(listeners.size(), 1u);
+  EXPECT_NE(listeners[0], before);
+}
+
+// One that could not be added was nobody's, but for who still has the number.
+TEST_F(SqliteEngineTest, NoTwoHaveOneListener) {
+  const auto a = NewFile(), b = NewFile();
+  int64_t of_a = 0, another_of_a = 0, of_b = 0;
+  EXPECT_TRUE(
+      absl::IsAborted(AddListener(*a, &of_a, absl::AbortedError("no"))));
+  ASSERT_TRUE(AddListener(*b, &of_b).ok());
+  EXPECT_NE(of_b, of_a);
+  Connection(path_).Do("DELETE FROM listener; DELETE FROM sqlite_sequence");
+  ASSERT_TRUE(AddListener(*a, &another_of_a).ok());
+  EXPECT_NE(another_of_a, of_a);
+  EXPECT_NE(another_of_a, of_b);
+  a->Vacate(of_a);
+  Read(*a, [&](auto& tables) {
+    EXPECT_EQ(tables.ListenersOf(1), std::vector<int64_t>({another_of_a}));
+    EXPECT_TRUE(tables.Lives(another_of_a));
+    EXPECT_EQ(
+        tables.MessagesOf({{of_a, 0}, {of_b, 0}, {another_of_a, 0}}).size(),
+        1u);
+  });
+  Read(*b, [&](auto& tables) {
+    EXPECT_TRUE(tables.MessagesOf({{of_b, 0}, {another_of_a, 0}}).empty());
+  });
+}
+
 TEST_F(SqliteEngineTest, WhatWaitsSurvivesARestart) {
   {
     const auto engine = NewEngine();

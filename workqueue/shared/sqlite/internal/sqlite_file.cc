@@ -83,6 +83,7 @@ constexpr const char* kQueries[] = {
     "INSERT INTO listener (queue) VALUES (?1)",
     "DELETE FROM listener WHERE id = ?1",
     "SELECT id FROM listener WHERE queue = ?1",
+    "SELECT 1 FROM listener WHERE id = ?1",
     "INSERT INTO message (listener, body) VALUES (?1, ?2)",
     "SELECT id, body FROM message WHERE listener = ?1 AND id > ?2 ORDER BY id",
     "DELETE FROM message WHERE listener = ?1 AND id > ?2 AND id <= ?3",
@@ -128,6 +129,7 @@ enum SqliteFile::Query : int {
   kAddListener,
   kRemoveListener,
   kListeners,
+  kFindListener,
   kAddMessage,
   kMessages,
   kRemoveMessages,
@@ -526,14 +528,21 @@ class SqliteFile::Tables final : public EngineTables {
   }
 
   int64_t AddListener(int64_t queue) override {
-    Row(&file_, kAddListener).Bind(queue).Step();
-    if (!file_.error_.ok()) return 0;
-    // Nobody else sees the number before this process has it.
-    const int64_t listener = sqlite3_last_insert_rowid(file_.connection_);
-    MutexLock lock(&file_.mu_);
-    file_.listeners_.insert(listener);
-    file_.wake_file_->Occupy(listener);
-    return listener;
+    while (true) {
+      Row(&file_, kAddListener).Bind(queue).Step();
+      if (!file_.error_.ok()) return 0;
+      // Nobody else sees the number before this process has it.
+      const int64_t listener = sqlite3_last_insert_rowid(file_.connection_);
+      {
+        MutexLock lock(&file_.mu_);
+        if (file_.wake_file_->Occupy(listener) &&
+            file_.listeners_.insert(listener).second) {
+          return listener;
+        }
+      }
+      // Somebody could not add it, and has not forgotten it yet.
+      Row(&file_, kRemoveListener).Bind(listener).Step();
+    }
   }
 
   void RemoveListener(int64_t listener) override {
@@ -550,11 +559,7 @@ class SqliteFile::Tables final : public EngineTables {
   }
 
   bool Lives(int64_t listener) override {
-    {
-      MutexLock lock(&file_.mu_);
-      if (file_.listeners_.count(listener) > 0) return true;
-    }
-    return file_.wake_file_->IsOccupied(listener);
+    return IsOfThisProcess(listener) || file_.wake_file_->IsOccupied(listener);
   }
 
   void AddMessage(int64_t listener, absl::string_view body) override {
@@ -566,6 +571,10 @@ class SqliteFile::Tables final : public EngineTables {
       const std::vector<std::pair<int64_t, int64_t>>& listeners) override {
     Messages messages;
     for (const auto& [listener, after] : listeners) {
+      if (!IsOfThisProcess(listener) ||
+          !Row(&file_, kFindListener).Bind(listener).Step()) {
+        continue;
+      }
       std::vector<Message>& its = messages[listener].messages;
       Row row(&file_, kMessages);
       row.Bind(listener).Bind(after);
@@ -581,6 +590,11 @@ class SqliteFile::Tables final : public EngineTables {
   void Notify() override { file_.has_messages_ = true; }
 
  private:
+  bool IsOfThisProcess(int64_t listener) {
+    MutexLock lock(&file_.mu_);
+    return file_.listeners_.count(listener) > 0;
+  }
+
   SqliteFile& file_;
 };
 

@@ -105,7 +105,9 @@ bool WakeFile::Lock(int64_t number, bool locks) const {
   return fcntl(file_, F_OFD_SETLK, &lock) == 0;
 }
 
-bool WakeFile::Occupy(int64_t number) const { return Lock(number, true); }
+bool WakeFile::Occupy(int64_t number) const {
+  return Lock(number, true) || (errno != EAGAIN && errno != EACCES);
+}
 
 void WakeFile::Vacate(int64_t number) const { Lock(number, false); }
 

@@ -49,8 +49,8 @@ class WakeFile {
   // for `timeout` on the machine's clock, or without a reason.
   void Await(Word word, uint32_t seen, absl::Duration timeout) const;
 
-  // This process has that number from now on, or no longer. Nobody else may
-  // have it.
+  // This process has that number from now on, or no longer. Returns false if
+  // another one has it.
   bool Occupy(int64_t number) const;
   void Vacate(int64_t number) const;
 
