@@ -58,6 +58,7 @@
 #include "workqueue/shared/shared_queue_options.h"
 #include "workqueue/shared/sqlite/internal/sqlite_file.h"
 #include "workqueue/shared/sqlite/internal/wake_file.h"
+#include "workqueue/simulation/sync.h"
 #include "workqueue/testing/thread.h"
 
 namespace workqueue::sqlite_engine_test {
@@ -434,6 +435,66 @@ TEST_F(SqliteEngineTest, ACallOfAnElectionTakesItsTimeAtMost) {
   other.Do("COMMIT");
 }
 
+// Calls that wait in one transaction.
+TEST_F(SqliteEngineTest, ACallDoesNotWaitForTheEndOfOthers) {
+  constexpr absl::Duration kLong = absl::Seconds(20);
+  const auto file = NewFile();
+  Connection other(path_);
+  other.Do("BEGIN IMMEDIATE");
+  const auto write = [&](absl::Time deadline,
+                         const sync::Atomic<bool>* interrupted) {
+    return Async([&file, deadline, interrupted] {
+      return file->Run({deadline, /*writes=*/true, interrupted},
+                       [](internal::EngineTables& tables, bool /*full*/) {
+                         tables.Open(1)->Put("x", "");
+                         return absl::OkStatus();
+                       });
+    });
+  };
+  const absl::Time start = absl::Now();
+  sync::Atomic<bool> interrupted{false};
+  std::vector<std::future<absl::Status>> waits;
+  // They meet while this reads.
+  Read(*file, [&](auto&) {
+    waits.push_back(write(start + kLong, nullptr));
+    waits.push_back(write(start + absl::Milliseconds(100), nullptr));
+    waits.push_back(write(start + kLong, &interrupted));
+    for (int i = 0; i < 1000; ++i) std::this_thread::yield();
+  });
+  EXPECT_TRUE(absl::IsUnavailable(waits[1].get()));
+  interrupted = true;
+  file->Interrupted();
+  EXPECT_TRUE(absl::IsUnavailable(waits[2].get()));
+  EXPECT_LT(absl::Now() - start, kLong / 2);
+  other.Do("COMMIT");
+  EXPECT_TRUE(waits[0].get().ok());
+}
+
+// A call that writes would let the other process go first.
+TEST_F(SqliteEngineTest, ACallThatReadsGivesNoWay) {
+  const auto file = NewFile();
+  const auto wake_file = *WakeFile::Open(path_);
+  absl::Notification ends;
+  const auto waits = Async([&] {
+    while (!ends.HasBeenNotified()) {
+      wake_file->Await(WakeFile::kCommits, wake_file->Read(WakeFile::kCommits),
+                       absl::Milliseconds(100));
+    }
+  });
+  absl::Duration least = absl::InfiniteDuration();
+  for (int round = 0; round < 100; ++round) {
+    int64_t listener = 0;
+    ASSERT_TRUE(AddListener(*file, &listener).ok());
+    const absl::Time start = absl::Now();
+    Read(*file, [](auto&) {});
+    // Until then it may not have begun to wait.
+    if (round >= 50) least = std::min(least, absl::Now() - start);
+  }
+  ends.Notify();
+  waits.wait();
+  EXPECT_LT(least, absl::Milliseconds(2));
+}
+
 TEST_F(SqliteEngineTest, AnotherVersionIsRefused) {
   const auto engine = NewEngine();
   const auto queue = NewQueue(*engine);
@@ -581,38 +642,41 @@ TEST_F(SqliteEngineTest, ACallThatFailsByItselfHasItsErrorAndWritesNothing) {
   EXPECT_EQ(found, std::nullopt);
 }
 
-// While another process writes, calls meet in one transaction.
+// While another process writes, calls meet in one transaction. One of them is
+// made again in a file that is full.
 TEST_F(SqliteEngineTest, ACallThatFailsByItselfFailsNoOther) {
-  const auto file = *SqliteFile::Open(path_, absl::InfiniteFuture());
-  Connection other(path_);
-  other.Do("BEGIN IMMEDIATE");
-  std::vector<std::future<absl::Status>> written;
-  for (int i = 0; i < 8; ++i) {
-    written.push_back(Async([&file, i] {
-      return file->Run({absl::InfiniteFuture(), /*writes=*/true},
-                       [i](internal::EngineTables& tables, bool /*full*/) {
-                         tables.Open(1)->Put(absl::StrCat(i), "");
-                         return i % 2 == 0
-                                    ? absl::OkStatus()
-                                    : absl::FailedPreconditionError("no");
-                       });
-    }));
+  const auto extension = reinterpret_cast<void (*)()>(&LimitPages);
+  ASSERT_EQ(sqlite3_auto_extension(extension), SQLITE_OK);
+  const auto file = NewFile();
+  sqlite3_cancel_auto_extension(extension);
+  for (const int full_one : {-1, 2, 3}) {
+    Connection other(path_);
+    other.Do("BEGIN IMMEDIATE; DELETE FROM entry");
+    std::vector<std::future<absl::Status>> written;
+    for (int i = 0; i < 8; ++i) {
+      written.push_back(Async([&file, full_one, i] {
+        return file->Run(
+            {absl::InfiniteFuture(), /*writes=*/true},
+            [=](internal::EngineTables& tables, bool full) {
+              const size_t size = i == full_one && !full ? 1 << 20 : 1;
+              tables.Open(1)->Put(absl::StrCat(i), std::string(size, 'x'));
+              return i % 2 == 0 ? absl::OkStatus()
+                                : absl::FailedPreconditionError("no");
+            });
+      }));
+    }
+    other.Do("COMMIT");
+    for (int i = 0; i < 8; ++i) EXPECT_EQ(written[i].get().ok(), i % 2 == 0);
+    std::string found;
+    Read(*file, [&](auto& tables) {
+      const auto store = tables.Open(1);
+      found.clear();
+      for (auto it = store->First(""); it; it = store->First("", it->key)) {
+        found += it->key;
+      }
+    });
+    EXPECT_EQ(found, "0246");
   }
-  other.Do("COMMIT");
-  for (int i = 0; i < 8; ++i) EXPECT_EQ(written[i].get().ok(), i % 2 == 0);
-  std::string found;
-  EXPECT_TRUE(file->Run({absl::InfiniteFuture(), /*writes=*/false},
-                        [&](internal::EngineTables& tables, bool /*full*/) {
-                          const auto store = tables.Open(1);
-                          found.clear();
-                          for (auto it = store->First(""); it;
-                               it = store->First("", it->key)) {
-                            found += it->key;
-                          }
-                          return absl::OkStatus();
-                        })
-                  .ok());
-  EXPECT_EQ(found, "0246");
 }
 
 TEST_F(SqliteEngineTest, AnAddressNamesAFile) {

@@ -369,8 +369,12 @@ absl::Status SqliteFile::MakeTables() {
   return absl::OkStatus();
 }
 
+bool SqliteFile::Job::IsInterrupted() const {
+  return interrupted != nullptr && *interrupted;
+}
+
 bool SqliteFile::Job::IsOver() const {
-  return Now() >= deadline || (interrupted != nullptr && *interrupted);
+  return Now() >= deadline || IsInterrupted();
 }
 
 void SqliteFile::Interrupted() { MutexLock lock(&mu_); }
@@ -387,60 +391,67 @@ void SqliteFile::Wake() {
 
 absl::Status SqliteFile::Run(const Call& call, const Body& body) {
   Job job = {call, body};
-  std::vector<Job*> jobs;
-  {
-    MutexLock lock(&mu_);
-    jobs_.push_back(&job);
-    const auto may_go_on = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-      return job.done || !busy_ ||
-             (!job.taken && call.interrupted != nullptr && *call.interrupted);
-    };
+  const auto may_go_on = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return job.done || (!job.taken && (!busy_ || job.IsInterrupted()));
+  };
+  const auto is_free = [&job] { return !job.taken; };
+  MutexLock lock(&mu_);
+  jobs_.push_back(&job);
+  while (!job.done) {
     Clock::GetRealClock()->AwaitWithDeadline(&mu_, absl::Condition(&may_go_on),
                                              call.deadline);
-    const auto is_done = [&job] { return job.done; };
-    if (job.taken) mu_.Await(absl::Condition(&is_done));
-    if (job.done) return job.status;
+    // Who has taken it sees, too, that it is over.
+    mu_.Await(absl::Condition(&is_free));
+    if (job.done) break;
     if (busy_) {
       jobs_.erase(std::find(jobs_.begin(), jobs_.end(), &job));
       return absl::UnavailableError(absl::StrCat(
           "the file \"", path_, "\": earlier calls are in progress"));
     }
-    busy_ = true;
-    jobs.assign(jobs_.begin(), jobs_.end());
-    jobs_.clear();
-    for (Job* it : jobs) it->taken = true;
+    Lead(&job);
   }
-  RunTogether(jobs);
-  MutexLock lock(&mu_);
-  busy_ = false;
-  for (Job* it : jobs) it->done = true;
   return job.status;
 }
 
-void SqliteFile::RunTogether(const std::vector<Job*>& jobs) {
-  const bool writes = std::any_of(jobs.begin(), jobs.end(),
-                                  [](const Job* it) { return it->writes; });
-  absl::Status status = TryTogether(jobs, writes, /*full=*/false);
-  if (status.ok()) return;
-  // Each for itself: one that only adds, or fails by itself, must not fail the
-  // others.
+void SqliteFile::Lead(Job* own) {
+  std::vector<Job*> jobs, others;
+  for (Job* it : jobs_) {
+    it->taken = it == own || !(it->alone || own->alone);
+    (it->taken ? jobs : others).push_back(it);
+  }
+  jobs_ = std::move(others);
+  busy_ = true;
+  absl::Status status;
+  {
+    MutexUnlock unlock(&mu_);
+    status = TryTogether(jobs);
+  }
+  busy_ = false;
   const bool is_full = absl::IsResourceExhausted(status);
   for (Job* it : jobs) {
-    if (is_full || absl::IsAborted(status) ||
+    it->taken = false;
+    // Those that are over end. The others go on, and one of them leads; but
+    // each for itself after an error: one that only adds, or fails by itself,
+    // must not fail the others.
+    if ((is_full && !it->full) || absl::IsAborted(status) ||
         (absl::IsUnavailable(status) && jobs.size() > 1 && !it->IsOver())) {
-      absl::Status alone =
-          TryTogether({it}, it->writes, /*full=*/is_full && it->writes);
-      if (!alone.ok()) it->status = std::move(alone);
+      it->alone = it->alone || !is_busy_;
+      it->full = is_full;
+      jobs_.push_back(it);
     } else {
-      it->status = status;
+      if (!status.ok()) it->status = status;
+      it->done = true;
     }
   }
 }
 
-absl::Status SqliteFile::TryTogether(const std::vector<Job*>& jobs, bool writes,
-                                     bool full) {
+absl::Status SqliteFile::TryTogether(const std::vector<Job*>& jobs) {
+  const bool writes = std::any_of(jobs.begin(), jobs.end(),
+                                  [](const Job* it) { return it->writes; });
+  const bool full = writes && jobs.front()->full;
   const auto is_over = [](const Job* it) { return it->IsOver(); };
-  if (gives_way_since_) {
+  // One that only reads is in nobody's way.
+  if (writes && gives_way_since_) {
     wake_file_->Await(WakeFile::kCommits, *gives_way_since_, kWay);
     gives_way_since_.reset();
   }

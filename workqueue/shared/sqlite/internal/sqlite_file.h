@@ -8,7 +8,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <set>
@@ -72,10 +71,13 @@ class SqliteFile final : public EngineDatabase {
 
   struct Job : Call {
     const Body& body;
-    bool taken = false;
+    bool taken = false;  // by the thread that has the transaction
     bool done = false;
+    bool alone = false;  // Has a transaction of its own,
+    bool full = false;   // in a database that is full.
     absl::Status status = {};
 
+    bool IsInterrupted() const;
     bool IsOver() const;
   };
 
@@ -87,13 +89,13 @@ class SqliteFile final : public EngineDatabase {
   // Executes statements without results.
   absl::Status Execute(const std::string& sql);
 
-  void RunTogether(const std::vector<Job*>& jobs);
+  // Has the next transaction, with `own` and the jobs that can share it.
+  void Lead(Job* own) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Returns an error if nothing has been written, or if that is not known.
   // Tries again while other processes prevent it, until one of the jobs is
   // over. If a job fails by itself, nothing is written, and the result is OK if
   // it is the only job, and `absl::AbortedError` otherwise.
-  absl::Status TryTogether(const std::vector<Job*>& jobs, bool writes,
-                           bool full);
+  absl::Status TryTogether(const std::vector<Job*>& jobs);
   absl::Status TryOnce(const std::vector<Job*>& jobs, bool writes, bool full);
   absl::Status Commit();
   void RollBack();
@@ -113,7 +115,7 @@ class SqliteFile final : public EngineDatabase {
   // Whether a thread has a transaction. It uses all members below the queue.
   sync::Mutex mu_;
   bool busy_ ABSL_GUARDED_BY(mu_) = false;
-  std::deque<Job*> jobs_ ABSL_GUARDED_BY(mu_);
+  std::vector<Job*> jobs_ ABSL_GUARDED_BY(mu_);       // that nobody has taken
   std::set<int64_t> listeners_ ABSL_GUARDED_BY(mu_);  // of this process
 
   sqlite3* connection_ = nullptr;
