@@ -14,7 +14,11 @@
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -54,10 +58,14 @@
 #include "workqueue/shared/shared_queue_options.h"
 #include "workqueue/shared/sqlite/internal/sqlite_file.h"
 #include "workqueue/shared/sqlite/internal/wake_file.h"
+#include "workqueue/simulation/sync.h"
 #include "workqueue/testing/thread.h"
 
 namespace workqueue::sqlite_engine_test {
 namespace {
+
+// The kind of file system that all files are on, if it is not 0.
+int64_t file_system = 0;
 
 using Queue = SharedQueue<std::string>;
 using internal::SqliteFile;
@@ -114,6 +122,31 @@ class SqliteEngineTest : public testing::Test {
     return queue.AddItems({}, {item});
   }
 
+  std::unique_ptr<SqliteFile> NewFile() {
+    return *SqliteFile::Open(path_, absl::InfiniteFuture());
+  }
+
+  // Reads what `read` says, in a transaction.
+  template <typename F>
+  static void Read(SqliteFile& file, F read) {
+    EXPECT_TRUE(file.Run({absl::InfiniteFuture(), /*writes=*/false},
+                         [&](internal::EngineTables& tables, bool /*full*/) {
+                           read(tables);
+                           return absl::OkStatus();
+                         })
+                    .ok());
+  }
+
+  // Adds a listener, and returns `then`.
+  static absl::Status AddListener(SqliteFile& file, int64_t* listener,
+                                  absl::Status then = absl::OkStatus()) {
+    return file.Run({absl::InfiniteFuture(), /*writes=*/true},
+                    [&](internal::EngineTables& tables, bool /*full*/) {
+                      *listener = tables.AddListener(1);
+                      return then;
+                    });
+  }
+
   const TemporaryFolder folder_;
   const std::string path_ = folder_.path() + "/queues.db";
 };
@@ -136,6 +169,62 @@ TEST_F(SqliteEngineTest, AShutdownIsHeardByAllProcesses) {
   auto got = Async([&] { return of_b->AcquireWithTimeout(absl::Hours(1)); });
   of_a->ShutDown();
   EXPECT_TRUE(absl::IsCancelled(got.get().status()));
+}
+
+// They would take each other for dead.
+TEST_F(SqliteEngineTest, ProcessesThatNameOneFileDifferentlySeeEachOther) {
+  std::filesystem::create_directory(folder_.path() + "/links");
+  const std::string link = folder_.path() + "/links/queues.db";
+  std::filesystem::create_symlink(path_, link);
+  const auto a = NewFile();
+  const auto b = *SqliteFile::Open(link, absl::InfiniteFuture());
+  int64_t listener = 0;
+  ASSERT_TRUE(AddListener(*a, &listener).ok());
+  Read(*b, [&](auto& tables) { EXPECT_TRUE(tables.Lives(listener)); });
+}
+
+TEST_F(SqliteEngineTest, AListenerThatHasBeenRemovedListensAgain) {
+  const auto engine = NewEngine();
+  const auto queue = NewQueue(*engine);
+  const auto file = NewFile();
+  std::vector<int64_t> listeners;
+  const auto find = [&](auto& tables) { listeners = tables.ListenersOf(1); };
+  Read(*file, find);
+  ASSERT_EQ(listeners.size(), 1u);
+  const int64_t before = listeners[0];
+  Connection(path_).Do("DELETE FROM listener");
+  const absl::Time start = absl::Now();
+  do {
+    file->Wake();
+    Read(*file, find);
+  } while (listeners.empty() && absl::Now() < start + absl::Seconds(10));
+  ASSERT_EQ(listeners.size(), 1u);
+  EXPECT_NE(listeners[0], before);
+}
+
+// One that could not be added was nobody's, but for who still has the number.
+TEST_F(SqliteEngineTest, NoTwoHaveOneListener) {
+  const auto a = NewFile(), b = NewFile();
+  int64_t of_a = 0, another_of_a = 0, of_b = 0;
+  EXPECT_TRUE(
+      absl::IsAborted(AddListener(*a, &of_a, absl::AbortedError("no"))));
+  ASSERT_TRUE(AddListener(*b, &of_b).ok());
+  EXPECT_NE(of_b, of_a);
+  Connection(path_).Do("DELETE FROM listener; DELETE FROM sqlite_sequence");
+  ASSERT_TRUE(AddListener(*a, &another_of_a).ok());
+  EXPECT_NE(another_of_a, of_a);
+  EXPECT_NE(another_of_a, of_b);
+  a->Vacate(of_a);
+  Read(*a, [&](auto& tables) {
+    EXPECT_EQ(tables.ListenersOf(1), std::vector<int64_t>({another_of_a}));
+    EXPECT_TRUE(tables.Lives(another_of_a));
+    EXPECT_EQ(
+        tables.MessagesOf({{of_a, 0}, {of_b, 0}, {another_of_a, 0}}).size(),
+        1u);
+  });
+  Read(*b, [&](auto& tables) {
+    EXPECT_TRUE(tables.MessagesOf({{of_b, 0}, {another_of_a, 0}}).empty());
+  });
 }
 
 TEST_F(SqliteEngineTest, WhatWaitsSurvivesARestart) {
@@ -179,7 +268,7 @@ TEST_F(SqliteEngineTest, CallsThatMeetAreSyncedTogether) {
     options.name = absl::StrCat("queue ", i);
     queues.push_back(*Queue::Create(options));
   }
-  const auto wake_file = *WakeFile::Open(path_ + "-wake", 0600);
+  const auto wake_file = *WakeFile::Open(path_);
   Connection other(path_);
   uint32_t least = kQueues;
   for (int round = 0; round < kRounds && least > 2; ++round) {
@@ -266,6 +355,63 @@ TEST_F(SqliteEngineTest, WrongFilesAreNamed) {
   EXPECT_FALSE(std::filesystem::exists(another + "-wake"));
 }
 
+// Each name would have a log of its own.
+TEST_F(SqliteEngineTest, AFileWithTwoNamesIsRefused) {
+  const std::string other = folder_.path() + "/other.db";
+  ASSERT_TRUE(Add(*NewQueue(*NewEngine()), "x").ok());
+  std::filesystem::create_hard_link(path_, other);
+  for (const std::string& path : {path_, other}) {
+    const absl::Status status = ErrorOf(path);
+    EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+    EXPECT_TRUE(absl::StrContains(status.message(), path)) << status;
+    EXPECT_TRUE(absl::StrContains(status.message(), "2 names")) << status;
+  }
+  EXPECT_FALSE(std::filesystem::exists(other + "-wake"));
+  std::filesystem::remove(other);
+  EXPECT_EQ(NewQueue(*NewEngine())->Count()->queued, 1u);
+}
+
+TEST_F(SqliteEngineTest, AFileOnANetworkIsRefused) {
+  for (const uint32_t type : {0x6969u, 0x517bu, 0xff534d42u, 0xfe534d42u}) {
+    file_system = type;
+    const absl::Status status = ErrorOf(path_);
+    file_system = 0;
+    EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+    EXPECT_TRUE(absl::StrContains(status.message(), "network")) << status;
+  }
+  EXPECT_TRUE(ErrorOf(path_).ok());
+}
+
+// Then its owner can use it, too.
+TEST_F(SqliteEngineTest, TheFilesBesideItAreThoseOfItsOwner) {
+  NewEngine();
+  std::filesystem::remove(path_ + "-wake");
+  if (chown(path_.c_str(), 1, 2) != 0) GTEST_SKIP() << "needs a root's rights";
+  const auto engine = NewEngine();
+  struct stat about = {};
+  ASSERT_EQ(stat((path_ + "-wake").c_str(), &about), 0);
+  EXPECT_EQ(about.st_uid, 1u);
+  EXPECT_EQ(about.st_gid, 2u);
+}
+
+// So a word cannot fail to be written when the disk is full.
+TEST_F(SqliteEngineTest, AWakeFileHasItsPlaceOnTheDisk) {
+  std::ofstream{path_};
+  const auto wake_file = *WakeFile::Open(path_);
+  struct stat about = {};
+  ASSERT_EQ(stat((path_ + "-wake").c_str(), &about), 0);
+  EXPECT_GE(about.st_blocks * 512, 4096);
+}
+
+// Somebody may have put it there who must not change what it names.
+TEST_F(SqliteEngineTest, AWakeFileIsNoLink) {
+  const std::string mine = folder_.path() + "/mine";
+  std::ofstream{mine};
+  std::filesystem::create_symlink(mine, path_ + "-wake");
+  EXPECT_FALSE(ErrorOf(path_).ok());
+  EXPECT_EQ(std::filesystem::file_size(mine), 0u);
+}
+
 // So a leader that finds the file busy tries again before its time is over.
 TEST_F(SqliteEngineTest, ACallOfAnElectionTakesItsTimeAtMost) {
   const auto engine = NewEngine();
@@ -287,6 +433,66 @@ TEST_F(SqliteEngineTest, ACallOfAnElectionTakesItsTimeAtMost) {
   }
   EXPECT_LT(absl::Now() - start, absl::Seconds(5));
   other.Do("COMMIT");
+}
+
+// Calls that wait in one transaction.
+TEST_F(SqliteEngineTest, ACallDoesNotWaitForTheEndOfOthers) {
+  constexpr absl::Duration kLong = absl::Seconds(20);
+  const auto file = NewFile();
+  Connection other(path_);
+  other.Do("BEGIN IMMEDIATE");
+  const auto write = [&](absl::Time deadline,
+                         const sync::Atomic<bool>* interrupted) {
+    return Async([&file, deadline, interrupted] {
+      return file->Run({deadline, /*writes=*/true, interrupted},
+                       [](internal::EngineTables& tables, bool /*full*/) {
+                         tables.Open(1)->Put("x", "");
+                         return absl::OkStatus();
+                       });
+    });
+  };
+  const absl::Time start = absl::Now();
+  sync::Atomic<bool> interrupted{false};
+  std::vector<std::future<absl::Status>> waits;
+  // They meet while this reads.
+  Read(*file, [&](auto&) {
+    waits.push_back(write(start + kLong, nullptr));
+    waits.push_back(write(start + absl::Milliseconds(100), nullptr));
+    waits.push_back(write(start + kLong, &interrupted));
+    for (int i = 0; i < 1000; ++i) std::this_thread::yield();
+  });
+  EXPECT_TRUE(absl::IsUnavailable(waits[1].get()));
+  interrupted = true;
+  file->Interrupted();
+  EXPECT_TRUE(absl::IsUnavailable(waits[2].get()));
+  EXPECT_LT(absl::Now() - start, kLong / 2);
+  other.Do("COMMIT");
+  EXPECT_TRUE(waits[0].get().ok());
+}
+
+// A call that writes would let the other process go first.
+TEST_F(SqliteEngineTest, ACallThatReadsGivesNoWay) {
+  const auto file = NewFile();
+  const auto wake_file = *WakeFile::Open(path_);
+  absl::Notification ends;
+  const auto waits = Async([&] {
+    while (!ends.HasBeenNotified()) {
+      wake_file->Await(WakeFile::kCommits, wake_file->Read(WakeFile::kCommits),
+                       absl::Milliseconds(100));
+    }
+  });
+  absl::Duration least = absl::InfiniteDuration();
+  for (int round = 0; round < 100; ++round) {
+    int64_t listener = 0;
+    ASSERT_TRUE(AddListener(*file, &listener).ok());
+    const absl::Time start = absl::Now();
+    Read(*file, [](auto&) {});
+    // Until then it may not have begun to wait.
+    if (round >= 50) least = std::min(least, absl::Now() - start);
+  }
+  ends.Notify();
+  waits.wait();
+  EXPECT_LT(least, absl::Milliseconds(2));
 }
 
 TEST_F(SqliteEngineTest, AnotherVersionIsRefused) {
@@ -335,6 +541,33 @@ TEST_F(SqliteEngineTest, AFileThatIsMovedAwayTakesNothing) {
   std::filesystem::rename(path_ + ".moved", path_);
   EXPECT_TRUE(Add(*queue, "z").ok());
   EXPECT_EQ(queue->Count()->queued, 2u);
+}
+
+TEST_F(SqliteEngineTest, AFileThatItsNameNoLongerMeansTakesNothing) {
+  const std::string link = folder_.path() + "/link.db";
+  std::filesystem::create_symlink(path_, link);
+  const auto engine = *SqliteEngine::Create(link);
+  const auto queue = NewQueue(*engine);
+  ASSERT_TRUE(Add(*queue, "x").ok());
+  std::filesystem::remove(link);
+  for (const bool is_other : {false, true}) {
+    if (is_other) {
+      ASSERT_TRUE(ErrorOf(link).ok());
+    }
+    const absl::Status status = Add(*queue, "y");
+    EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+  }
+  std::filesystem::remove(link);
+  std::filesystem::create_symlink(path_, link);
+  EXPECT_TRUE(Add(*queue, "z").ok());
+}
+
+TEST_F(SqliteEngineTest, ANameMeansTheFolderInWhichItWasOpened) {
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder_.path());
+  const auto engine = *SqliteEngine::Create("queues.db");
+  std::filesystem::current_path(before);
+  EXPECT_TRUE(Add(*NewQueue(*engine), "x").ok());
 }
 
 // Lets each new connection have files of so many pages at most.
@@ -409,38 +642,41 @@ TEST_F(SqliteEngineTest, ACallThatFailsByItselfHasItsErrorAndWritesNothing) {
   EXPECT_EQ(found, std::nullopt);
 }
 
-// While another process writes, calls meet in one transaction.
+// While another process writes, calls meet in one transaction. One of them is
+// made again in a file that is full.
 TEST_F(SqliteEngineTest, ACallThatFailsByItselfFailsNoOther) {
-  const auto file = *SqliteFile::Open(path_, absl::InfiniteFuture());
-  Connection other(path_);
-  other.Do("BEGIN IMMEDIATE");
-  std::vector<std::future<absl::Status>> written;
-  for (int i = 0; i < 8; ++i) {
-    written.push_back(Async([&file, i] {
-      return file->Run({absl::InfiniteFuture(), /*writes=*/true},
-                       [i](internal::EngineTables& tables, bool /*full*/) {
-                         tables.Open(1)->Put(absl::StrCat(i), "");
-                         return i % 2 == 0
-                                    ? absl::OkStatus()
-                                    : absl::FailedPreconditionError("no");
-                       });
-    }));
+  const auto extension = reinterpret_cast<void (*)()>(&LimitPages);
+  ASSERT_EQ(sqlite3_auto_extension(extension), SQLITE_OK);
+  const auto file = NewFile();
+  sqlite3_cancel_auto_extension(extension);
+  for (const int full_one : {-1, 2, 3}) {
+    Connection other(path_);
+    other.Do("BEGIN IMMEDIATE; DELETE FROM entry");
+    std::vector<std::future<absl::Status>> written;
+    for (int i = 0; i < 8; ++i) {
+      written.push_back(Async([&file, full_one, i] {
+        return file->Run(
+            {absl::InfiniteFuture(), /*writes=*/true},
+            [=](internal::EngineTables& tables, bool full) {
+              const size_t size = i == full_one && !full ? 1 << 20 : 1;
+              tables.Open(1)->Put(absl::StrCat(i), std::string(size, 'x'));
+              return i % 2 == 0 ? absl::OkStatus()
+                                : absl::FailedPreconditionError("no");
+            });
+      }));
+    }
+    other.Do("COMMIT");
+    for (int i = 0; i < 8; ++i) EXPECT_EQ(written[i].get().ok(), i % 2 == 0);
+    std::string found;
+    Read(*file, [&](auto& tables) {
+      const auto store = tables.Open(1);
+      found.clear();
+      for (auto it = store->First(""); it; it = store->First("", it->key)) {
+        found += it->key;
+      }
+    });
+    EXPECT_EQ(found, "0246");
   }
-  other.Do("COMMIT");
-  for (int i = 0; i < 8; ++i) EXPECT_EQ(written[i].get().ok(), i % 2 == 0);
-  std::string found;
-  EXPECT_TRUE(file->Run({absl::InfiniteFuture(), /*writes=*/false},
-                        [&](internal::EngineTables& tables, bool /*full*/) {
-                          const auto store = tables.Open(1);
-                          found.clear();
-                          for (auto it = store->First(""); it;
-                               it = store->First("", it->key)) {
-                            found += it->key;
-                          }
-                          return absl::OkStatus();
-                        })
-                  .ok());
-  EXPECT_EQ(found, "0246");
 }
 
 TEST_F(SqliteEngineTest, AnAddressNamesAFile) {
@@ -631,6 +867,15 @@ void Measure() {
 
 }  // namespace
 }  // namespace workqueue::sqlite_engine_test
+
+// Takes the place of the C library's.
+extern "C" int statfs(const char* path, struct statfs* result) noexcept {
+  const auto status = syscall(SYS_statfs, path, result);
+  if (const int64_t type = workqueue::sqlite_engine_test::file_system) {
+    result->f_type = type;
+  }
+  return static_cast<int>(status);
+}
 
 int main(int argc, char** argv) {
   if (const auto worker = workqueue::KillWorker::FromArguments(argc, argv)) {

@@ -3,19 +3,23 @@
 
 #include "workqueue/shared/sqlite/internal/sqlite_file.h"
 
+#include <linux/magic.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/types.h>
 #include <time.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>  // NOLINT(build/c++17)
 #include <iterator>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>  // NOLINT(build/c++11)
 #include <utility>
 #include <vector>
 
@@ -79,12 +83,30 @@ constexpr const char* kQueries[] = {
     "INSERT INTO listener (queue) VALUES (?1)",
     "DELETE FROM listener WHERE id = ?1",
     "SELECT id FROM listener WHERE queue = ?1",
+    "SELECT 1 FROM listener WHERE id = ?1",
     "INSERT INTO message (listener, body) VALUES (?1, ?2)",
     "SELECT id, body FROM message WHERE listener = ?1 AND id > ?2 ORDER BY id",
     "DELETE FROM message WHERE listener = ?1 AND id > ?2 AND id <= ?3",
 };
 
 absl::Time Now() { return Clock::GetRealClock()->TimeNow(); }
+
+// Whether other machines may have the file, too: SQLite does not notice it. A
+// file system of FUSE may be of either kind, and many are of this machine.
+bool IsOfNetwork(const struct statfs& place) {
+  switch (static_cast<uint32_t>(place.f_type)) {
+    case NFS_SUPER_MAGIC:
+    case SMB_SUPER_MAGIC:
+    case 0xff534d42:  // CIFS
+    case 0xfe534d42:  // SMB 2
+    case 0x00c36400:  // Ceph
+    case AFS_SUPER_MAGIC:
+    case CODA_SUPER_MAGIC:
+      return true;
+    default:
+      return false;
+  }
+}
 
 bool IsBusy(int code) {
   return (code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_LOCKED;
@@ -107,6 +129,7 @@ enum SqliteFile::Query : int {
   kAddListener,
   kRemoveListener,
   kListeners,
+  kFindListener,
   kAddMessage,
   kMessages,
   kRemoveMessages,
@@ -226,9 +249,10 @@ absl::Status SqliteFile::Connect(absl::Time deadline) {
       nullptr);
   if (code != SQLITE_OK) return StatusOf(code);
   sqlite3_extended_result_codes(connection_, 1);
+  absl::Status status = CheckPlace();
+  if (!status.ok()) return status;
   // Another process may be making the tables, or repair the log of one that
   // was killed.
-  absl::Status status;
   while (true) {
     status = MakeTables();
     if (status.ok()) status = Prepare();
@@ -239,11 +263,37 @@ absl::Status SqliteFile::Connect(absl::Time deadline) {
   status.Update(Execute("PRAGMA synchronous = FULL"));
   status.Update(Execute("PRAGMA fullfsync = 1"));
   if (!status.ok()) return status;
-  struct stat about = {};
-  if (stat(path_.c_str(), &about) != 0) return StatusOf(SQLITE_CANTOPEN);
-  auto wake_file = WakeFile::Open(path_ + "-wake", about.st_mode & 0777);
+  // All processes find it beside the log, whatever they call the file.
+  auto wake_file = WakeFile::Open(sqlite3_db_filename(connection_, "main"));
   if (!wake_file.ok()) return wake_file.status();
   wake_file_ = *std::move(wake_file);
+  return absl::OkStatus();
+}
+
+absl::Status SqliteFile::CheckPlace() {
+  // What SQLite has opened, whatever a link names by now.
+  const char* const file = sqlite3_db_filename(connection_, "main");
+  struct stat about = {};
+  struct statfs place = {};
+  if (stat(file, &about) != 0 || statfs(file, &place) != 0) {
+    return StatusOf(SQLITE_CANTOPEN);
+  }
+  if (about.st_nlink > 1) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the file \"", path_, "\" has ", about.st_nlink,
+        " names, and SQLite keeps a log beside each; remove the other hard "
+        "links"));
+  }
+  if (IsOfNetwork(place)) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the file \"", path_,
+        "\" is in a network's file system; it must be on a disk of this "
+        "machine"));
+  }
+  device_ = about.st_dev;
+  inode_ = about.st_ino;
+  std::error_code error;
+  name_ = std::filesystem::absolute(path_, error);
   return absl::OkStatus();
 }
 
@@ -319,8 +369,12 @@ absl::Status SqliteFile::MakeTables() {
   return absl::OkStatus();
 }
 
+bool SqliteFile::Job::IsInterrupted() const {
+  return interrupted != nullptr && *interrupted;
+}
+
 bool SqliteFile::Job::IsOver() const {
-  return Now() >= deadline || (interrupted != nullptr && *interrupted);
+  return Now() >= deadline || IsInterrupted();
 }
 
 void SqliteFile::Interrupted() { MutexLock lock(&mu_); }
@@ -337,60 +391,67 @@ void SqliteFile::Wake() {
 
 absl::Status SqliteFile::Run(const Call& call, const Body& body) {
   Job job = {call, body};
-  std::vector<Job*> jobs;
-  {
-    MutexLock lock(&mu_);
-    jobs_.push_back(&job);
-    const auto may_go_on = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-      return job.done || !busy_ ||
-             (!job.taken && call.interrupted != nullptr && *call.interrupted);
-    };
+  const auto may_go_on = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return job.done || (!job.taken && (!busy_ || job.IsInterrupted()));
+  };
+  const auto is_free = [&job] { return !job.taken; };
+  MutexLock lock(&mu_);
+  jobs_.push_back(&job);
+  while (!job.done) {
     Clock::GetRealClock()->AwaitWithDeadline(&mu_, absl::Condition(&may_go_on),
                                              call.deadline);
-    const auto is_done = [&job] { return job.done; };
-    if (job.taken) mu_.Await(absl::Condition(&is_done));
-    if (job.done) return job.status;
+    // Who has taken it sees, too, that it is over.
+    mu_.Await(absl::Condition(&is_free));
+    if (job.done) break;
     if (busy_) {
       jobs_.erase(std::find(jobs_.begin(), jobs_.end(), &job));
       return absl::UnavailableError(absl::StrCat(
           "the file \"", path_, "\": earlier calls are in progress"));
     }
-    busy_ = true;
-    jobs.assign(jobs_.begin(), jobs_.end());
-    jobs_.clear();
-    for (Job* it : jobs) it->taken = true;
+    Lead(&job);
   }
-  RunTogether(jobs);
-  MutexLock lock(&mu_);
-  busy_ = false;
-  for (Job* it : jobs) it->done = true;
   return job.status;
 }
 
-void SqliteFile::RunTogether(const std::vector<Job*>& jobs) {
-  const bool writes = std::any_of(jobs.begin(), jobs.end(),
-                                  [](const Job* it) { return it->writes; });
-  absl::Status status = TryTogether(jobs, writes, /*full=*/false);
-  if (status.ok()) return;
-  // Each for itself: one that only adds, or fails by itself, must not fail the
-  // others.
+void SqliteFile::Lead(Job* own) {
+  std::vector<Job*> jobs, others;
+  for (Job* it : jobs_) {
+    it->taken = it == own || !(it->alone || own->alone);
+    (it->taken ? jobs : others).push_back(it);
+  }
+  jobs_ = std::move(others);
+  busy_ = true;
+  absl::Status status;
+  {
+    MutexUnlock unlock(&mu_);
+    status = TryTogether(jobs);
+  }
+  busy_ = false;
   const bool is_full = absl::IsResourceExhausted(status);
   for (Job* it : jobs) {
-    if (is_full || absl::IsAborted(status) ||
+    it->taken = false;
+    // Those that are over end. The others go on, and one of them leads; but
+    // each for itself after an error: one that only adds, or fails by itself,
+    // must not fail the others.
+    if ((is_full && !it->full) || absl::IsAborted(status) ||
         (absl::IsUnavailable(status) && jobs.size() > 1 && !it->IsOver())) {
-      absl::Status alone =
-          TryTogether({it}, it->writes, /*full=*/is_full && it->writes);
-      if (!alone.ok()) it->status = std::move(alone);
+      it->alone = it->alone || !is_busy_;
+      it->full = is_full;
+      jobs_.push_back(it);
     } else {
-      it->status = status;
+      if (!status.ok()) it->status = status;
+      it->done = true;
     }
   }
 }
 
-absl::Status SqliteFile::TryTogether(const std::vector<Job*>& jobs, bool writes,
-                                     bool full) {
+absl::Status SqliteFile::TryTogether(const std::vector<Job*>& jobs) {
+  const bool writes = std::any_of(jobs.begin(), jobs.end(),
+                                  [](const Job* it) { return it->writes; });
+  const bool full = writes && jobs.front()->full;
   const auto is_over = [](const Job* it) { return it->IsOver(); };
-  if (gives_way_since_) {
+  // One that only reads is in nobody's way.
+  if (writes && gives_way_since_) {
     wake_file_->Await(WakeFile::kCommits, *gives_way_since_, kWay);
     gives_way_since_.reset();
   }
@@ -478,14 +539,21 @@ class SqliteFile::Tables final : public EngineTables {
   }
 
   int64_t AddListener(int64_t queue) override {
-    Row(&file_, kAddListener).Bind(queue).Step();
-    if (!file_.error_.ok()) return 0;
-    // Nobody else sees the number before this process has it.
-    const int64_t listener = sqlite3_last_insert_rowid(file_.connection_);
-    MutexLock lock(&file_.mu_);
-    file_.listeners_.insert(listener);
-    file_.wake_file_->Occupy(listener);
-    return listener;
+    while (true) {
+      Row(&file_, kAddListener).Bind(queue).Step();
+      if (!file_.error_.ok()) return 0;
+      // Nobody else sees the number before this process has it.
+      const int64_t listener = sqlite3_last_insert_rowid(file_.connection_);
+      {
+        MutexLock lock(&file_.mu_);
+        if (file_.wake_file_->Occupy(listener) &&
+            file_.listeners_.insert(listener).second) {
+          return listener;
+        }
+      }
+      // Somebody could not add it, and has not forgotten it yet.
+      Row(&file_, kRemoveListener).Bind(listener).Step();
+    }
   }
 
   void RemoveListener(int64_t listener) override {
@@ -502,11 +570,7 @@ class SqliteFile::Tables final : public EngineTables {
   }
 
   bool Lives(int64_t listener) override {
-    {
-      MutexLock lock(&file_.mu_);
-      if (file_.listeners_.count(listener) > 0) return true;
-    }
-    return file_.wake_file_->IsOccupied(listener);
+    return IsOfThisProcess(listener) || file_.wake_file_->IsOccupied(listener);
   }
 
   void AddMessage(int64_t listener, absl::string_view body) override {
@@ -518,6 +582,10 @@ class SqliteFile::Tables final : public EngineTables {
       const std::vector<std::pair<int64_t, int64_t>>& listeners) override {
     Messages messages;
     for (const auto& [listener, after] : listeners) {
+      if (!IsOfThisProcess(listener) ||
+          !Row(&file_, kFindListener).Bind(listener).Step()) {
+        continue;
+      }
       std::vector<Message>& its = messages[listener].messages;
       Row row(&file_, kMessages);
       row.Bind(listener).Bind(after);
@@ -533,6 +601,11 @@ class SqliteFile::Tables final : public EngineTables {
   void Notify() override { file_.has_messages_ = true; }
 
  private:
+  bool IsOfThisProcess(int64_t listener) {
+    MutexLock lock(&file_.mu_);
+    return file_.listeners_.count(listener) > 0;
+  }
+
   SqliteFile& file_;
 };
 
@@ -563,7 +636,10 @@ absl::Status SqliteFile::CheckFile() {
   // What nobody finds under its name any more must take nothing.
   int has_moved = 0;
   sqlite3_file_control(connection_, "main", SQLITE_FCNTL_HAS_MOVED, &has_moved);
-  if (has_moved != 0) {
+  // A link may name another one.
+  struct stat about = {};
+  if (has_moved != 0 || stat(name_.c_str(), &about) != 0 ||
+      about.st_dev != device_ || about.st_ino != inode_) {
     return absl::FailedPreconditionError(
         absl::StrCat("the file \"", path_,
                      "\" has been moved or replaced; put it back, or "

@@ -4,9 +4,10 @@
 #ifndef WORKQUEUE_SHARED_SQLITE_INTERNAL_SQLITE_FILE_H_
 #define WORKQUEUE_SHARED_SQLITE_INTERNAL_SQLITE_FILE_H_
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <set>
@@ -70,10 +71,13 @@ class SqliteFile final : public EngineDatabase {
 
   struct Job : Call {
     const Body& body;
-    bool taken = false;
+    bool taken = false;  // by the thread that has the transaction
     bool done = false;
+    bool alone = false;  // Has a transaction of its own,
+    bool full = false;   // in a database that is full.
     absl::Status status = {};
 
+    bool IsInterrupted() const;
     bool IsOver() const;
   };
 
@@ -85,16 +89,18 @@ class SqliteFile final : public EngineDatabase {
   // Executes statements without results.
   absl::Status Execute(const std::string& sql);
 
-  void RunTogether(const std::vector<Job*>& jobs);
+  // Has the next transaction, with `own` and the jobs that can share it.
+  void Lead(Job* own) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Returns an error if nothing has been written, or if that is not known.
   // Tries again while other processes prevent it, until one of the jobs is
   // over. If a job fails by itself, nothing is written, and the result is OK if
   // it is the only job, and `absl::AbortedError` otherwise.
-  absl::Status TryTogether(const std::vector<Job*>& jobs, bool writes,
-                           bool full);
+  absl::Status TryTogether(const std::vector<Job*>& jobs);
   absl::Status TryOnce(const std::vector<Job*>& jobs, bool writes, bool full);
   absl::Status Commit();
   void RollBack();
+  // Whether it is a file that several processes can share. Changes nothing.
+  absl::Status CheckPlace();
   // Whether it is still the file that it was.
   absl::Status CheckFile();
 
@@ -109,10 +115,13 @@ class SqliteFile final : public EngineDatabase {
   // Whether a thread has a transaction. It uses all members below the queue.
   sync::Mutex mu_;
   bool busy_ ABSL_GUARDED_BY(mu_) = false;
-  std::deque<Job*> jobs_ ABSL_GUARDED_BY(mu_);
+  std::vector<Job*> jobs_ ABSL_GUARDED_BY(mu_);       // that nobody has taken
   std::set<int64_t> listeners_ ABSL_GUARDED_BY(mu_);  // of this process
 
   sqlite3* connection_ = nullptr;
+  std::string name_;  // the path, from the root
+  dev_t device_ = 0;  // where the file is, and which one
+  ino_t inode_ = 0;
   std::vector<sqlite3_stmt*> statements_;  // by Query
   absl::Status error_;                     // of this transaction
   bool is_busy_ = false;                   // It is that of other processes.

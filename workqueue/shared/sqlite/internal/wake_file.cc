@@ -48,21 +48,30 @@ struct flock LockOf(int64_t number, bool locks) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<WakeFile>> WakeFile::Open(
-    const std::string& path, mode_t mode) {
+    const std::string& database) {
+  const std::string path = database + "-wake";
   const auto error = [&path](const char* call) {
     return absl::ErrnoToStatus(errno, absl::StrCat(call, " ", path));
   };
-  const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, mode);
+  struct stat about = {};
+  if (stat(database.c_str(), &about) != 0) return error("stat the database of");
+  const mode_t mode = about.st_mode & 0777;
+  // Not what a link names: this changes whose it is.
+  const int file =
+      open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, mode);
   if (file < 0) return error("open");
-  // Who may use the database may use this, whatever the creator's umask is.
-  if (fchmod(file, mode) != 0) {
+  // Who may use the database may use this, whoever makes it, and whatever the
+  // umask is.
+  if ((fchown(file, about.st_uid, about.st_gid) | fchmod(file, mode)) != 0) {
     // It is another user's, who has done so.
   }
-  struct stat about = {};
   void* mapped = MAP_FAILED;
-  // Several processes may make the file longer at the same time.
-  if (fstat(file, &about) == 0 && (about.st_size >= static_cast<off_t>(kSize) ||
-                                   ftruncate(file, kSize) == 0)) {
+  // A hole in the file would end the process if the disk is full by the time
+  // that a word is written.
+  do {
+    errno = posix_fallocate(file, 0, kSize);
+  } while (errno == EINTR);
+  if (errno == 0) {
     mapped = mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   }
   if (mapped == MAP_FAILED) {
@@ -96,7 +105,9 @@ bool WakeFile::Lock(int64_t number, bool locks) const {
   return fcntl(file_, F_OFD_SETLK, &lock) == 0;
 }
 
-bool WakeFile::Occupy(int64_t number) const { return Lock(number, true); }
+bool WakeFile::Occupy(int64_t number) const {
+  return Lock(number, true) || (errno != EAGAIN && errno != EACCES);
+}
 
 void WakeFile::Vacate(int64_t number) const { Lock(number, false); }
 

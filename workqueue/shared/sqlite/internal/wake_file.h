@@ -4,8 +4,6 @@
 #ifndef WORKQUEUE_SHARED_SQLITE_INTERNAL_WAKE_FILE_H_
 #define WORKQUEUE_SHARED_SQLITE_INTERNAL_WAKE_FILE_H_
 
-#include <sys/types.h>
-
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -32,9 +30,10 @@ class WakeFile {
  public:
   enum Word { kCommits, kMessages };
 
-  // Makes the file, with the rights `mode`, if it is not there.
-  static absl::StatusOr<std::unique_ptr<WakeFile>> Open(const std::string& path,
-                                                        mode_t mode);
+  // Makes the file, with the owner and the rights of `database`, if it is not
+  // there.
+  static absl::StatusOr<std::unique_ptr<WakeFile>> Open(
+      const std::string& database);
   ~WakeFile();
 
   WakeFile(const WakeFile&) = delete;
@@ -50,8 +49,8 @@ class WakeFile {
   // for `timeout` on the machine's clock, or without a reason.
   void Await(Word word, uint32_t seen, absl::Duration timeout) const;
 
-  // This process has that number from now on, or no longer. Nobody else may
-  // have it.
+  // This process has that number from now on, or no longer. Returns false if
+  // another one has it.
   bool Occupy(int64_t number) const;
   void Vacate(int64_t number) const;
 
