@@ -1302,10 +1302,16 @@ while pushes > 0 and looks > 0 and has_next() do
     local name = type(entry[NAME]) == 'string' and entry[NAME] or ''
     local duration = number(entry[LEASE], lease, 0, math.huge)
     claim(1, name, duration, function(item, token, priority, waited, failures)
-      local n = redis.pcall('SPUBLISH', META .. ':' .. other, string.format(
-          '%.0f %.0f %.0f %.0f %.0f ', token, priority, waited, failures, now) ..
-          item)
+      -- A listener of a replica gets a message, too, but does not count. So this
+      -- asks first, by one that says nothing.
+      local channel = META .. ':' .. other
+      local n = redis.pcall('SPUBLISH', channel, '')
       heard = type(n) == 'number' and n > 0
+      if heard then
+        redis.call('SPUBLISH', channel, string.format(
+            '%.0f %.0f %.0f %.0f %.0f ', token, priority, waited, failures, now) ..
+            item)
+      end
       listens = heard
       return heard
     end)
