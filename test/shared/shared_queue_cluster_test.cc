@@ -185,6 +185,43 @@ TEST_F(SharedQueueClusterTest, ASlotThatMovesTakesItsItemsAlong) {
   EXPECT_EQ(node, home);
 }
 
+// All keys of the queue are there, so that none keeps the server from beginning
+// a request, and the request removes the last member of one.
+TEST_F(SharedQueueClusterTest, ARequestDuringAMoveIsNotHalfDone) {
+  Options options = MakeOptions();
+  options.partitions = 1;
+  options.fair.max_retries_in_process = 1;
+  options.call_timeout = absl::Seconds(1);
+  const auto queue = NewQueue(options);
+  ASSERT_NE(queue, nullptr);
+  ASSERT_TRUE(queue->AddAll({"x", "y"}));
+  EXPECT_EQ(queue->Get(), "x");
+  ASSERT_TRUE(queue->AddAfter("waits", absl::Hours(1)));
+  const size_t home = NodeOf(internal::ClusterSlotOf(name_));
+  const std::string slot = absl::StrCat(internal::ClusterSlotOf(name_));
+  const std::string prefix = internal::MetaKeyOf(name_);
+  for (const char* key : {":waiters", ":failing", ":parked"}) {
+    const auto added = cluster().Command(
+        home,
+        {"ZADD", absl::StrCat(prefix, key), "9e15", "a sequence, an item"});
+    ASSERT_TRUE(added.ok()) << added.status();
+  }
+  const auto to = cluster().Command((home + 1) % kNodes, {"CLUSTER", "MYID"});
+  ASSERT_TRUE(to.ok()) << to.status();
+  const auto set_slot = [&](std::vector<absl::string_view> how) {
+    how.insert(how.begin(), {"CLUSTER", "SETSLOT", slot});
+    const auto done = cluster().Command(home, how);
+    EXPECT_TRUE(done.ok()) << done.status();
+  };
+  set_slot({"MIGRATING", *to});
+  const absl::Status status = queue->CancelWait("waits").status();
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  set_slot({"STABLE"});
+  const auto canceled = queue->CancelWait("waits");
+  ASSERT_TRUE(canceled.ok()) << canceled.status();
+  EXPECT_TRUE(*canceled);
+}
+
 TEST_F(SharedQueueClusterTest, NothingIsLostIfSlotsMoveUnderLoad) {
   const auto a = NewQueue(MakeOptions());
   const auto b = NewQueue(MakeOptions());

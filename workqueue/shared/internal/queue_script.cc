@@ -18,6 +18,9 @@ const char kQueueScript[] = R"lua(
 --   parked   sorted set: -time of the parking, item
 --   groups   sorted set, all scores are 0: see `Groups` below
 --   turns    hash: see there
+--   none     never exists. While the slot of a queue moves to another node, the
+--            server refuses a script of which a key is missing: otherwise a
+--            request that removes the last member of one would fail later
 local META, ITEMS, READY, WAITING, LEASES, CLIENTS, WAITERS, FAILING, PARKED,
       GROUPS, TURNS = unpack(KEYS)
 

@@ -318,7 +318,8 @@ RedisEngine::RedisEngine(absl::string_view name, size_t partitions,
            prefix + ":failing",
            prefix + ":parked",
            prefix + ":groups",
-           prefix + ":turns"};
+           prefix + ":turns",
+           prefix + ":none"};
 }
 
 RedisEngine::~RedisEngine() = default;
