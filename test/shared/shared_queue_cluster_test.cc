@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
@@ -144,6 +145,21 @@ TEST_F(SharedQueueClusterTest, AnyAddressOfTheClusterWillDo) {
   ASSERT_NE(queue, nullptr);
   for (int i = 0; i < 10; ++i) EXPECT_TRUE(queue->Add(Item(i)));
   EXPECT_EQ(queue->Len(), 10u);
+}
+
+// A node without slots answers, and serves nothing.
+TEST_F(SharedQueueClusterTest, ANodeThatDoesNotServeIsLeft) {
+  RedisServer::Options alone;
+  alone.tcp = true;
+  alone.cluster = true;
+  const auto node = RedisServer::Start(alone);
+  ASSERT_TRUE(node.ok()) << node.status();
+  Options options = MakeOptions();
+  options.redis.address =
+      absl::StrCat("127.0.0.1:", (*node)->port(), ",", cluster().AddressOf(1));
+  const auto queue = NewQueue(options);
+  ASSERT_NE(queue, nullptr);
+  EXPECT_TRUE(queue->Add("x"));
 }
 
 TEST_F(SharedQueueClusterTest, SeveralAddressesMustBeThoseOfACluster) {
