@@ -490,6 +490,13 @@ TEST_P(QueueScriptTest, OddGroupsFailNoRequest) {
             }),
             0)
       << last_error_;
+  // A queued item without a rank, in the group without a name.
+  const std::string no_rank("i0\0\0\0\0x", 7);
+  EXPECT_EQ(TryAll([&] {
+              Do({"ZADD", groups, "0", no_rank});
+            }),
+            0)
+      << last_error_;
   // An entry whose group, weight and kinds are numbers, texts and nothing.
   std::string entry("\x8e\x01\x01\x02\x00\x03\x00\x04\x01\x05\x00", 11);
   entry += std::string("\x06\x00\x07\x00\x08\x00\x09\x00", 8);

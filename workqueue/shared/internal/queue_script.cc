@@ -307,7 +307,8 @@ end
 local function first_queued(k, group)
   local prefix = 'i' .. k .. key_of(group)
   local it = first_members(prefix, 1)[1]
-  if it then return string.sub(it, #prefix + 1, #prefix + 8), it end
+  if not it then return end
+  return string.sub(it .. string.rep('\0', 8), #prefix + 1, #prefix + 8), it
 end
 
 -- Returns the turn of a lane, how many items are left in it or 0 for all, and
