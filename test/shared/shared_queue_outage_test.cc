@@ -290,6 +290,17 @@ TEST_F(SharedQueueSettingsTest, SettingsThatLoseItemsAreTold) {
             absl::StatusCode::kFailedPrecondition);
 }
 
+// They concern keys that have a time to live.
+TEST_F(SharedQueueOutageTest, ServersMayRemoveWhatIsNoItem) {
+  Options options = MakeOptions();
+  options.require_durable_server = true;
+  for (const char* policy : {"volatile-lru", "volatile-ttl"}) {
+    Command({"CONFIG", "SET", "maxmemory-policy", policy});
+    const auto queue = Queue::Create(options);
+    EXPECT_TRUE(queue.ok()) << queue.status();
+  }
+}
+
 #ifdef ABSL_HAVE_EXCEPTIONS
 TEST_F(SharedQueueSettingsTest, ALogSinkThatThrowsBreaksNothing) {
   class Sink final : public LogSink {

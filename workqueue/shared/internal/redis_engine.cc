@@ -14,6 +14,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -500,7 +501,10 @@ absl::StatusOr<EngineSettings> RedisEngine::CheckSettings(absl::Time deadline) {
                                             reply.status().message(), ")"));
           } else if (!IsArray(**reply, 2)) {
             settings.push_back(absl::StrCat("cannot see ", setting));
-          } else if (TextOf(*(*reply)->element[1]) != value) {
+          } else if (TextOf(*(*reply)->element[1]) != value &&
+                     // These policies remove keys that have a time to live.
+                     !absl::StartsWith(TextOf(*(*reply)->element[1]),
+                                       "volatile-")) {
             settings.push_back(absl::StrCat(setting, " is ",
                                             TextOf(*(*reply)->element[1]),
                                             ", not ", value, ": ", why));
