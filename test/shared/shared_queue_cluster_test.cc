@@ -21,6 +21,7 @@
 #include "gtest/gtest.h"
 #include "test/shared/redis_cluster.h"
 #include "test/shared/redis_server.h"
+#include "workqueue/leader_election/internal/leader_lease.h"
 #include "workqueue/leader_election/leader_elector.h"
 #include "workqueue/lease.h"
 #include "workqueue/shared/internal/queue_keys.h"
@@ -314,6 +315,33 @@ TEST_F(SharedQueueClusterTest, OtherMastersServeWhileOneIsDead) {
   EXPECT_EQ(NodeOf(SlotOf(**lease)), dead);
   EXPECT_TRUE(lease->Done());
   EXPECT_EQ(queue->Len(), of_dead - 1);
+}
+
+// Two nodes, of which each says that the other one has the slot.
+TEST_F(SharedQueueClusterTest, NodesThatContradictEachOtherAreNotAskedForever) {
+  const std::string slot = absl::StrCat(internal::ClusterSlotOf(name_));
+  const size_t home = NodeOf(internal::ClusterSlotOf(name_));
+  const size_t other = (home + 1) % kNodes;
+  const auto home_id = cluster().Command(home, {"CLUSTER", "MYID"});
+  const auto other_id = cluster().Command(other, {"CLUSTER", "MYID"});
+  ASSERT_TRUE(home_id.ok() && other_id.ok());
+  const auto set_slot = [&](size_t node, const std::string& owner) {
+    const auto set =
+        cluster().Command(node, {"CLUSTER", "SETSLOT", slot, "NODE", owner});
+    EXPECT_TRUE(set.ok()) << set.status();
+  };
+  set_slot(home, *other_id);
+  internal::LeaderLease::Options options;
+  options.name = name_;
+  options.redis.address = cluster().AddressOf(home);
+  options.duration = absl::Hours(1);
+  options.timeout = absl::Seconds(1);
+  internal::LeaderLease lease(options);
+  const absl::Time begin = absl::Now();
+  const absl::Status status = lease.Take().status();
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_LT(absl::Now() - begin, options.timeout);
+  set_slot(home, *home_id);
 }
 
 TEST_F(SharedQueueClusterTest, ElectsALeader) {

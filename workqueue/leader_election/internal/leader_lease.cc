@@ -208,7 +208,8 @@ absl::StatusOr<RedisReply> LeaderLease::Evaluate(absl::string_view mode,
   const std::string version = absl::StrCat(kLeaderLayoutVersion);
   const std::string token_text = absl::StrCat(token);
   const std::string duration = absl::StrCat(duration_);
-  while (true) {
+  constexpr int kMostAttempts = 5;  // nodes may contradict each other
+  for (int attempt = 1;; ++attempt) {
     const bool is_new = !connector_.connected();
     if (is_new) {
       const absl::Status status = connector_.Connect(deadline - Now());
@@ -226,7 +227,8 @@ absl::StatusOr<RedisReply> LeaderLease::Evaluate(absl::string_view mode,
     // The server may have closed an old connection long ago, or have become a
     // replica, and a new one may be to a node that has not got the key.
     const bool may_pass = !is_new || !connection->moved_to().empty();
-    if (reply.ok() || !may_pass || !connection->broken() || Now() >= deadline) {
+    if (reply.ok() || !may_pass || !connection->broken() ||
+        attempt == kMostAttempts || Now() >= deadline) {
       return reply;
     }
   }
