@@ -367,7 +367,8 @@ absl::Status RedisConnection::Await(int fd,
 }
 
 absl::StatusOr<RedisReply> RedisConnection::Call(
-    absl::Span<const absl::string_view> command, absl::Duration timeout) {
+    absl::Span<const absl::string_view> command, absl::Duration timeout,
+    bool changes) {
   if (timeout <= absl::ZeroDuration()) {
     return absl::UnavailableError("no time is left");
   }
@@ -389,8 +390,7 @@ absl::StatusOr<RedisReply> RedisConnection::Call(
         absl::StrCat("cannot send: ", status.message()));
   }
   absl::StatusOr<RedisReply> reply = Receive(deadline);
-  if (reply.ok() && acknowledging_replicas_ > 0 &&
-      absl::StartsWith(command[0], "EVAL")) {
+  if (reply.ok() && changes && acknowledging_replicas_ > 0) {
     status = AwaitReplicas(deadline);
     if (!status.ok()) {
       Break(status.message());

@@ -223,7 +223,7 @@ absl::StatusOr<RedisReply> LeaderLease::Evaluate(absl::string_view mode,
     auto reply =
         connection->Call({"EVAL", kLeaderScript, "1", key_, version, mode,
                           owner_, identity_, token_text, duration, now},
-                         deadline - Now());
+                         deadline - Now(), /*changes=*/mode != "look");
     // The server may have closed an old connection long ago, or have become a
     // replica, and a new one may be to a node that has not got the key.
     const bool may_pass = !is_new || !connection->moved_to().empty();

@@ -443,7 +443,8 @@ absl::StatusOr<EngineReply> RedisEngine::Apply(const EngineRequest& request,
           words.push_back(operation.text);
         }
         const std::vector<absl::string_view> views(words.begin(), words.end());
-        auto reply = session.connection->Call(views, deadline - Now());
+        auto reply = session.connection->Call(views, deadline - Now(),
+                                              /*changes=*/true);
         may_come_late_ =
             absl::IsUnknown(reply.status()) || (may_come_late_ && !reply.ok());
         if (!reply.ok()) return reply.status();
