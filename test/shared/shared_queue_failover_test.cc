@@ -24,6 +24,7 @@
 #include "test/shared/redis_server.h"
 #include "test/shared/reply_proxy.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/leader_election/internal/leader_lease.h"
 #include "workqueue/leader_election/leader_elector.h"
 #include "workqueue/redis/redis_connection.h"
 #include "workqueue/shared/shared_queue.h"
@@ -239,6 +240,33 @@ TEST_F(SharedQueueSwitchoverTest, AnItemGoesToOneProcess) {
   int processes = 0;
   for (auto& each : got) processes += each.get() == "x" ? 1 : 0;
   EXPECT_EQ(processes, 1);
+}
+
+// A replica has old data.
+TEST_F(SharedQueueSwitchoverTest, WhoLooksDoesNotAskAReplica) {
+  if (server() == nullptr) return;
+  const auto other = RedisServer::Start();
+  ASSERT_TRUE(other.ok()) << other.status();
+  ReplyProxy proxy(server()->socket_path());
+  const auto queue = NewQueue(proxy.socket_path());
+  ASSERT_NE(queue, nullptr);
+  ASSERT_TRUE(queue->Add("old"));
+  internal::LeaderLease::Options options;
+  options.name = "election";
+  options.redis.address = proxy.socket_path();
+  options.identity = "old";
+  options.duration = absl::Hours(1);
+  options.timeout = absl::Seconds(10);
+  internal::LeaderLease lease(options);
+  ASSERT_TRUE(lease.Take().ok());
+  Send(*server(), {"REPLICAOF", "127.0.0.1", "1"});
+  proxy.LeadTo((*other)->socket_path());
+  const auto snapshot = queue->TakeSnapshot();
+  ASSERT_TRUE(snapshot.ok()) << snapshot.status();
+  EXPECT_EQ(snapshot->queued.size(), 0u);
+  const auto state = lease.Look();
+  ASSERT_TRUE(state.ok()) << state.status();
+  EXPECT_EQ(state->holder, "");
 }
 
 // Errors of a server that refuses its service for a while. The client must try

@@ -111,8 +111,8 @@ end
 
 -- An election works even if the server's memory is full: the server looks at
 -- that before the first write only, and not if it is one that frees memory. This
--- one does nothing.
-if mode ~= 'look' then redis.call('HDEL', KEY, '') end
+-- one does nothing. A replica, whose data is old, refuses it.
+redis.call('HDEL', KEY, '')
 if moved and mode ~= 'look' then redis.call('HSET', KEY, 'offset', offset) end
 if done and mode == 'release' then
   holder, expiry = '', 0
