@@ -103,9 +103,7 @@ if mode == 'take' then
   -- A token is not less than the time: so tokens grow even if the server has
   -- lost its data, or the latest part.
   if done then token = math.max(token + 1, now) end
-elseif mode == 'renew' then
-  done = mine and token == tonumber(ARGV[5])
-elseif mode == 'release' then
+elseif mode == 'renew' or mode == 'release' then
   done = mine and token == tonumber(ARGV[5])
 end
 
