@@ -578,27 +578,6 @@ local function wait(item, e, due, priority, moves)
   write('ZADD', WAITING, due, member(sequence, item))
 end
 
--- Ends the processing of the item without a result: the item is queued again,
--- before all others of its priority.
-local function give_back(item, e, priority)
-  write('ZREM', LEASES, item)
-  e[TOKEN] = 0
-  if grouped then
-    local k = e.h or 0
-    e.k = e[STATE] == PROCESSING and k or math.min(e.k, k)
-    leave_process(item, e)
-  end
-  if e[STATE] == PROCESSING then
-    e[PRIORITY] = priority
-  else
-    e[PRIORITY] = math.max(e[PRIORITY], priority)
-    dirty = math.max(0, dirty - 1)
-  end
-  front = front - 1
-  e[SEQUENCE] = front
-  enqueue(item, e)
-end
-
 -- The delay that the retry schedule has after so many failures as the item has,
 -- but at least `least`, and at most `other` unless that is -1.
 local function retry_delay(e, least, other)
@@ -879,9 +858,26 @@ local transitions = {
     if added_again then enqueue_last(item, e) end
     return 1
   end,
-  -- Give back: token, priority at which it was handed out.
+  -- Give back: token, priority at which it was handed out. Ends the processing
+  -- without a result: the item is queued again, before all others of its
+  -- priority.
   G = function(item, e, _, priority)
-    give_back(item, e, priority)
+    write('ZREM', LEASES, item)
+    e[TOKEN] = 0
+    if grouped then
+      local k = e.h or 0
+      e.k = e[STATE] == PROCESSING and k or math.min(e.k, k)
+      leave_process(item, e)
+    end
+    if e[STATE] == PROCESSING then
+      e[PRIORITY] = priority
+    else
+      e[PRIORITY] = math.max(e[PRIORITY], priority)
+      dirty = math.max(0, dirty - 1)
+    end
+    front = front - 1
+    e[SEQUENCE] = front
+    enqueue(item, e)
     return 1
   end,
   -- Nobody processes the item: token, least delay, 1 if it has not failed; why.
@@ -1396,7 +1392,7 @@ const char kSnapshotScript[] = R"lua(
 -- Keys: those of the other script. Arguments:
 --    1  version of the layout
 --    2  time, or empty: the server's
---    3  largest number of items that are queued, and that wait; inf: all
+--    3  largest number of items that are queued, and that wait
 --    4  one, for a snapshot of argument 6 only; otherwise all
 --    5  1 to list the items with failures, the clients and the bounds, too; 2 to
 --       list the items with failures only

@@ -41,9 +41,6 @@
 namespace workqueue::internal {
 namespace {
 
-// So many items are all, in a snapshot.
-constexpr size_t kUnlimited = size_t{1} << 31;
-
 absl::Time Now() { return Clock::GetRealClock()->TimeNow(); }
 
 std::string TicksToText(int64_t ticks) {
@@ -382,12 +379,6 @@ RedisEngine::WithConnection(absl::Time deadline, F f) {
     MutexLock lock(&mu_);
     busy_ = false;
   };
-  return Repeat(deadline, std::move(f));
-}
-
-template <typename F>
-std::invoke_result_t<F, const RedisEngine::Session&> RedisEngine::Repeat(
-    absl::Time deadline, F f) {
   bool sent = false;  // whether an attempt may have been executed
   std::invoke_result_t<F, const Session&> result = absl::UnknownError("");
   absl::Status status = RepeatUntil(deadline, [&] {
@@ -461,8 +452,7 @@ absl::StatusOr<EngineSnapshot> RedisEngine::TakeSnapshot(
         Command words = Evaluation(session.snapshot_sha);
         words.push_back(layout_);
         words.push_back(request.now ? absl::StrCat(*request.now) : "");
-        words.push_back(request.max < kUnlimited ? absl::StrCat(request.max)
-                                                 : "inf");
+        words.push_back(absl::StrCat(request.max));
         words.emplace_back(request.item ? "one" : "all");
         words.emplace_back(request.failures_only ? "2"
                            : request.details     ? "1"
@@ -487,7 +477,7 @@ absl::StatusOr<EngineSettings> RedisEngine::CheckSettings(absl::Time deadline) {
         // Finds the node of a cluster that has the queue.
         absl::Status status =
             session.connection
-                ->Call({"HGET", keys_[kMeta], "version"}, deadline - Now())
+                ->Call({"HGET", keys_.front(), "version"}, deadline - Now())
                 .status();
         if (!status.ok()) return status;
         EngineSettings settings;
@@ -594,7 +584,7 @@ absl::Status RedisEngine::ListenOnce(absl::Time* listening_since) {
   const auto run = RunOf(connection, deadline);
   if (!run.ok()) return run.status();
   const std::string client = NewUniqueText();
-  const std::string& common = keys_[kMeta];
+  const std::string& common = keys_.front();
   const std::string own = absl::StrCat(common, ":", client);
   auto reply = connection->Call({"SSUBSCRIBE", common, own}, deadline - Now());
   if (!reply.ok()) return reply.status();
