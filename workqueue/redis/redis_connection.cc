@@ -83,6 +83,13 @@ constexpr int kSendFlags = 0;
 void PreventSignals(int fd) { SetOption(fd, SOL_SOCKET, SO_NOSIGPIPE, 1); }
 #endif
 
+// A child that another thread forks inherits no descriptor.
+#ifdef SOCK_CLOEXEC
+constexpr int kSocketType = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
+#else
+constexpr int kSocketType = SOCK_STREAM;
+#endif
+
 // How much is encrypted at once.
 constexpr size_t kTlsPart = 65536;
 
@@ -303,7 +310,7 @@ absl::Status RedisConnection::ConnectTo(
     const SocketAddress& address, absl::Time deadline,
     const std::optional<RedisTlsOptions>& tls) {
   if (fd_ >= 0) close(fd_);
-  fd_ = socket(address.storage.ss_family, SOCK_STREAM, 0);
+  fd_ = socket(address.storage.ss_family, kSocketType, 0);
   if (fd_ < 0) return absl::UnavailableError(strerror(errno));
   fcntl(fd_, F_SETFL, O_NONBLOCK);
   fcntl(fd_, F_SETFD, FD_CLOEXEC);
