@@ -174,7 +174,8 @@ class QueueScriptTest : public RedisFixture,
                    "100 1 200 1 ",
                    "process",
                    "1.0",
-                   "0"};
+                   "0",
+                   ""};
     for (Words operation : request.operations) {
       // The texts of adds are for groups.
       if (!GetParam() && operation[0] != "K") operation.resize(5);
@@ -526,7 +527,7 @@ TEST_P(QueueScriptTest, OddArgumentsChangeNothingOrAreBounded) {
     for (size_t k = 2; k < size; ++k) {
       // "run", the names, and the operations' items and texts may have any
       // bytes.
-      if (k == 4 || k == 11 || k == 12 || (i == 0 && k > 14 + 5)) continue;
+      if (k == 4 || k == 11 || k == 12 || (i == 0 && k > 15 + 5)) continue;
       for (const char* odd : kOddNumbers) {
         Fill();
         Words arguments = ArgumentsOf(Requests()[i]);

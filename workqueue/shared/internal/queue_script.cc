@@ -44,7 +44,9 @@ local META, ITEMS, READY, WAITING, LEASES, CLIENTS, WAITERS, FAILING, PARKED,
 --   12  name of the client, for those who look
 --   13  version of the client's library
 --   14  1 if a copy of this request, or an earlier request, may come late
---   From 15 on, six for each operation: code, item, x, y, z, text.
+--   15  end of the name of the channel that has what concerns all clients, after
+--       that of META: the databases of a server share its channels
+--   From 16 on, six for each operation: code, item, x, y, z, text.
 --
 -- Reply: { { time, ticks until something is due or -1, ready, waiting,
 -- processing, failing, parked, state, number of leases that expired in this
@@ -139,9 +141,10 @@ local presence = number(ARGV[7])
 local looks_only = ARGV[11] == '-'
 local wants, received, take = number(ARGV[8]), number(ARGV[9]), number(ARGV[10])
 if not (request and lease and presence and wants and received and take and
-        #ARGV >= 14 and (#ARGV - 14) % 6 == 0) then
+        #ARGV >= 15 and (#ARGV - 15) % 6 == 0) then
   return redis.error_reply('ERR wrong arguments')
 end
+local CHANNEL = META .. ARGV[15]
 
 local mine = unpack_client(redis.call('HGET', CLIENTS, client))
 if mine and mine[LAST_REQUEST] == EXACT then
@@ -993,7 +996,7 @@ local transitions = {
     state = 1
     changed = true
     if how == 2 then shutdowns = shutdowns + 1 end
-    redis.call('SPUBLISH', META, string.format('shutdown %.0f', shutdowns))
+    redis.call('SPUBLISH', CHANNEL, string.format('shutdown %.0f', shutdowns))
     return shutdowns
   end,
   -- Open again. Returns -2 if that must wait, because not all waits have ended.
@@ -1002,7 +1005,7 @@ local transitions = {
     if redis.call('ZCARD', WAITING) > 0 then return -2 end
     state = 0
     changed = true
-    redis.call('SPUBLISH', META, 'open')
+    redis.call('SPUBLISH', CHANNEL, 'open')
     return 1
   end,
 }
@@ -1013,7 +1016,7 @@ local adds = { A = true, W = true, M = true, L = true, U = true }
 local ends = { D = true, G = true, E = true, K = true, Q = true, X = true }
 
 local sets_groups, gives_groups, operations = false, false, {}
-for i = 15, #ARGV, 6 do
+for i = 16, #ARGV, 6 do
   local x, y, z = number(ARGV[i + 2], nil, -EXACT, math.huge),
                   number(ARGV[i + 3], nil, -EXACT, math.huge),
                   number(ARGV[i + 4], nil, -EXACT, math.huge)
@@ -1059,7 +1062,7 @@ if grouped or sets_groups or gives_groups then
   redis.call('HGET', TURNS, '')
 end
 for _, words in ipairs({ { 'HSET', META, 'version', ARGV[1] },
-                         { 'SPUBLISH', META, '' },
+                         { 'SPUBLISH', CHANNEL, '' },
                          { 'SPUBLISH', META .. ':' .. client, '' } }) do
   if not redis.acl_check_cmd(unpack(words)) then
     return redis.error_reply('NOPERM no right to ' .. words[1])
@@ -1363,9 +1366,9 @@ end
 next_event = next_event < math.huge and not looks_only and next_event - now or -1
 
 if changed and state ~= 0 and ready == 0 and processing == 0 then
-  redis.call('SPUBLISH', META, 'drained')
+  redis.call('SPUBLISH', CHANNEL, 'drained')
 elseif due < due_before then  -- tell those who would look too late
-  redis.call('SPUBLISH', META, string.format('due %.0f', due - now))
+  redis.call('SPUBLISH', CHANNEL, string.format('due %.0f', due - now))
 end
 
 local reply = { { now, next_event, ready, state == 0 and waiting or 0,

@@ -247,6 +247,12 @@ absl::StatusOr<EngineSnapshot> ParseSnapshot(const redisReply& reply) {
   return snapshot;
 }
 
+// Returns the end of the name of the channel that all clients listen to. The
+// databases of a server share its channels.
+std::string ChannelSuffix(const RedisOptions& options) {
+  return options.database == 0 ? "" : absl::StrCat(":db", options.database);
+}
+
 // Returns the value of `field` in the reply of INFO.
 std::string FieldOf(absl::string_view info, absl::string_view field) {
   for (absl::string_view line : absl::StrSplit(info, "\r\n")) {
@@ -425,6 +431,7 @@ absl::StatusOr<EngineReply> RedisEngine::Apply(const EngineRequest& request,
                                      WORKQUEUE_VERSION_MINOR, ".",
                                      WORKQUEUE_VERSION_PATCH));
         words.emplace_back(may_come_late_ ? "1" : "0");
+        words.push_back(ChannelSuffix(options_));
         for (const EngineOperation& operation : request.operations) {
           words.emplace_back(1, operation.code);
           words.push_back(operation.item);
@@ -584,8 +591,8 @@ absl::Status RedisEngine::ListenOnce(absl::Time* listening_since) {
   const auto run = RunOf(connection, deadline);
   if (!run.ok()) return run.status();
   const std::string client = NewUniqueText();
-  const std::string& common = keys_.front();
-  const std::string own = absl::StrCat(common, ":", client);
+  const std::string common = keys_.front() + ChannelSuffix(options_);
+  const std::string own = absl::StrCat(keys_.front(), ":", client);
   auto reply = connection->Call({"SSUBSCRIBE", common, own}, deadline - Now());
   if (!reply.ok()) return reply.status();
   reply = connection->Read(deadline - Now());  // the second channel
