@@ -427,7 +427,7 @@ TEST_P(QueueScriptTest, OddNumbersAreReadAsOthers) {
   for (const char* field :
        {"time", "offset", "sequence", "token", "turn", "state", "run", "grace",
         "checked", "due", "dirty", "front", "shutdowns", "swept", "cursor",
-        "groups", "most", "retries"}) {
+        "groups", "most", "retries", "looked"}) {
     for (const char* odd : kOddNumbers) {
       EXPECT_EQ(TryAll([&] {
                   Do({"HSET", keys_[0], field, odd});

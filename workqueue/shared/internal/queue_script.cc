@@ -82,7 +82,7 @@ local WANTED, PUSHED, VALID, LAST_REQUEST, LAST_REPLY, NAME, VERSION, SEEN,
 local MOST, LEAST = 250, 25
 -- Nor does a reply hand out a further item after so many bytes.
 local MOST_BYTES = 2 ^ 18
--- How many entries a repair looks at, and how many members of a set.
+-- How many entries a repair looks at, and turns, and how many members of a set.
 local REPAIRED_AT_ONCE, CHECKED_AT_ONCE = 250, 50
 -- How many turns a request looks at that hand out nothing.
 local LOOKED_AT = 100
@@ -130,7 +130,8 @@ end
 local m = redis.call('HMGET', META, 'version', 'time', 'offset', 'sequence',
                      'token', 'turn', 'state', 'run', 'grace', 'checked',
                      'due', 'dirty', 'front', 'shutdowns', 'swept', 'cursor',
-                     'repaired', 'groups', 'most', 'retries', 'born', 'limits')
+                     'repaired', 'groups', 'most', 'retries', 'born', 'limits',
+                     'looked')
 if m[1] and m[1] ~= ARGV[1] then
   return redis.error_reply('WQLAYOUT ' .. m[1])
 end
@@ -197,6 +198,7 @@ end
 -- leave them faster than a part comes now and then.
 local silent, swept, cursor = {}, number(m[15], 0, 0, now), m[16] or '0'
 local repaired, entries = m[17] or '0', {}
+local looked, turns = m[23] or '0', {}
 if now > swept + presence / 3 then
   local part
   cursor, part = scan(CLIENTS, cursor, CLIENTS_AT_ONCE)
@@ -701,7 +703,6 @@ local function repair_groups(item, e)
         'ZSCORE', GROUPS, 'i' .. lane_of(e.k, e.g, rank_of(e[PRIORITY])) ..
                           member(e[SEQUENCE], item))
     if missing then join(item, e) end
-    release(e.g)  -- The bound may be a new one.
     local _, had_no_turn = offer(e.k, e.g)
     return missing or had_no_turn
   elseif e[STATE] >= PROCESSING and e.h then
@@ -932,6 +933,9 @@ local transitions = {
   -- many items were not in line.
   R = function()
     local n = 0
+    for i = 1, #turns, 2 do  -- the bound may be a new one
+      if turns[i + 1] == 'held' then release(string.sub(turns[i], 2)) end
+    end
     for i = 1, #entries, 2 do
       if repair(entries[i], load(entries[i])) then n = n + 1 end
     end
@@ -1030,8 +1034,10 @@ for i = 16, #ARGV, 6 do
                  (adds[ARGV[i]] and string.find(text, '^[01] %d+ ') ~= nil)
   if ARGV[i] == 'R' then
     local from = repaired
+    local looked_from = looked
     repaired, entries = scan(ITEMS, from, REPAIRED_AT_ONCE)
-    told = told or repaired ~= from
+    if grouped then looked, turns = scan(TURNS, looked, REPAIRED_AT_ONCE) end
+    told = told or repaired ~= from or looked ~= looked_from
   end
   operations[#operations + 1] = { ARGV[i], ARGV[i + 1], x, y, z, text }
 end
@@ -1383,7 +1389,8 @@ if changed or told or wants ~= had[WANTED] or ARGV[14] == '1' or
              'sequence', sequence, 'token', token, 'turn', turn, 'checked',
              checked, 'due', due, 'dirty', dirty, 'front', front, 'state', state,
              'shutdowns', shutdowns, 'run', run, 'grace', grace, 'swept', swept,
-             'cursor', cursor, 'repaired', repaired, 'born', born)
+             'cursor', cursor, 'repaired', repaired, 'born', born,
+             'looked', looked)
   mine[VALID] = math.min(now + presence, EXACT)
   mine[LAST_REPLY] = cmsgpack.pack(reply)
   redis.call('HSET', CLIENTS, client, cmsgpack.pack(mine))
