@@ -111,6 +111,29 @@ TEST_F(AcknowledgingReplicasTest, WhatTooFewAcknowledgeIsNoSuccess) {
   EXPECT_EQ((*queue)->AddItems({}, {"c"}).code(), absl::StatusCode::kUnknown);
 }
 
+TEST_F(AcknowledgingReplicasTest, WhoOnlyLooksNeedsNone) {
+  if (server() == nullptr) return;
+  if (CanWait()) GTEST_SKIP() << "the last test has a server that can wait";
+  ReplyProxy proxy(server()->socket_path());
+  proxy.SetHook([](std::string* reply) { LetAcknowledge(1, reply); });
+  const auto queue = Open(proxy.socket_path(), 1, absl::Seconds(1));
+  ASSERT_TRUE(queue.ok()) << queue.status();
+  EXPECT_TRUE((*queue)->AddItems({}, {"a"}).ok());
+  proxy.SetHook([](std::string* reply) { LetAcknowledge(0, reply); });
+  const auto snapshot = (*queue)->TakeSnapshot();
+  ASSERT_TRUE(snapshot.ok()) << snapshot.status();
+  EXPECT_EQ(snapshot->queued.size(), 1u);
+  internal::LeaderLease::Options election;
+  election.name = "e";
+  election.redis.address = proxy.socket_path();
+  election.redis.acknowledging_replicas = 1;
+  election.duration = absl::Hours(1);
+  election.timeout = absl::Seconds(1);
+  internal::LeaderLease lease(election);
+  EXPECT_TRUE(lease.Look().ok());
+  EXPECT_EQ(lease.Take().status().code(), absl::StatusCode::kUnknown);
+}
+
 TEST_F(AcknowledgingReplicasTest, AnErrorNeedsNoAcknowledgement) {
   if (server() == nullptr) return;
   ReplyProxy proxy(server()->socket_path());
@@ -118,20 +141,21 @@ TEST_F(AcknowledgingReplicasTest, AnErrorNeedsNoAcknowledgement) {
   RedisOptions redis;
   redis.address = proxy.socket_path();
   const auto call = [](internal::RedisConnection& connection,
-                       const std::vector<absl::string_view>& words) {
-    return connection.Call(words, absl::Seconds(1)).status();
+                       const std::vector<absl::string_view>& words,
+                       bool changes) {
+    return connection.Call(words, absl::Seconds(1), changes).status();
   };
   redis.acknowledging_replicas = 1;
   const auto connection =
       internal::RedisConnection::Connect(redis, absl::Seconds(10));
   ASSERT_TRUE(connection.ok()) << connection.status();
-  EXPECT_TRUE(
-      absl::IsNotFound(call(**connection, {"EVALSHA", "no such one", "0"})));
-  EXPECT_TRUE(call(**connection, {"PING"}).ok());
-  EXPECT_EQ(
-      call(**connection, {"EVAL", "redis.call('SET', KEYS[1], '')", "1", "x"})
-          .code(),
-      absl::StatusCode::kUnknown);
+  EXPECT_TRUE(absl::IsNotFound(
+      call(**connection, {"EVALSHA", "no such one", "0"}, true)));
+  EXPECT_TRUE(call(**connection, {"PING"}, false).ok());
+  EXPECT_EQ(call(**connection,
+                 {"EVAL", "redis.call('SET', KEYS[1], '')", "1", "x"}, true)
+                .code(),
+            absl::StatusCode::kUnknown);
   EXPECT_TRUE((*connection)->broken());
 }
 

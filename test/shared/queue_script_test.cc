@@ -174,7 +174,8 @@ class QueueScriptTest : public RedisFixture,
                    "100 1 200 1 ",
                    "process",
                    "1.0",
-                   "0"};
+                   "0",
+                   ""};
     for (Words operation : request.operations) {
       // The texts of adds are for groups.
       if (!GetParam() && operation[0] != "K") operation.resize(5);
@@ -426,7 +427,7 @@ TEST_P(QueueScriptTest, OddNumbersAreReadAsOthers) {
   for (const char* field :
        {"time", "offset", "sequence", "token", "turn", "state", "run", "grace",
         "checked", "due", "dirty", "front", "shutdowns", "swept", "cursor",
-        "groups", "most", "retries"}) {
+        "groups", "most", "retries", "looked"}) {
     for (const char* odd : kOddNumbers) {
       EXPECT_EQ(TryAll([&] {
                   Do({"HSET", keys_[0], field, odd});
@@ -490,6 +491,13 @@ TEST_P(QueueScriptTest, OddGroupsFailNoRequest) {
             }),
             0)
       << last_error_;
+  // A queued item without a rank, in the group without a name.
+  const std::string no_rank("i0\0\0\0\0x", 7);
+  EXPECT_EQ(TryAll([&] {
+              Do({"ZADD", groups, "0", no_rank});
+            }),
+            0)
+      << last_error_;
   // An entry whose group, weight and kinds are numbers, texts and nothing.
   std::string entry("\x8e\x01\x01\x02\x00\x03\x00\x04\x01\x05\x00", 11);
   entry += std::string("\x06\x00\x07\x00\x08\x00\x09\x00", 8);
@@ -519,7 +527,7 @@ TEST_P(QueueScriptTest, OddArgumentsChangeNothingOrAreBounded) {
     for (size_t k = 2; k < size; ++k) {
       // "run", the names, and the operations' items and texts may have any
       // bytes.
-      if (k == 4 || k == 11 || k == 12 || (i == 0 && k > 14 + 5)) continue;
+      if (k == 4 || k == 11 || k == 12 || (i == 0 && k > 15 + 5)) continue;
       for (const char* odd : kOddNumbers) {
         Fill();
         Words arguments = ArgumentsOf(Requests()[i]);

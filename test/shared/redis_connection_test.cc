@@ -61,6 +61,8 @@ std::atomic<int> unbounded{0};
 std::atomic<int> polls{0};
 std::atomic<int> longest_poll{0};  // in milliseconds, the timeout
 std::atomic<int> lookups{0};
+// Descriptors that a child that another thread forks at once would inherit.
+std::atomic<int> inheritable{0};
 // Holds up lookups of the silent host while it is not null.
 std::atomic<absl::Notification*> name_server{nullptr};
 
@@ -76,6 +78,16 @@ void CheckSocket(int fd) {
 }  // namespace
 
 extern "C" {
+
+int socket(int domain, int type, int protocol) {
+  if (watches && (type & SOCK_CLOEXEC) == 0) ++inheritable;
+  return Next<decltype(socket)>("socket")(domain, type, protocol);
+}
+
+int pipe(int* ends) {
+  if (watches) ++inheritable;
+  return Next<decltype(pipe)>("pipe")(ends);
+}
 
 int poll(pollfd* fds, nfds_t n, int timeout) {
   if (watches) {
@@ -156,6 +168,7 @@ class RedisConnectionTest : public RedisFixture {
     proxy_ = std::make_unique<ReplyProxy>(server()->socket_path());
     options_.address = proxy_->socket_path();
     unbounded = 0;
+    inheritable = 0;
     polls = 0;
     lookups = 0;
   }
@@ -163,6 +176,7 @@ class RedisConnectionTest : public RedisFixture {
   void TearDown() override {
     watches = false;
     EXPECT_EQ(unbounded, 0) << "calls that may block without end";
+    EXPECT_EQ(inheritable, 0);
   }
 
   // Returns the result of `f()`, which has that timeout, and keeps it.
@@ -214,6 +228,11 @@ TEST_F(RedisConnectionTest, Calls) {
     EXPECT_EQ(TextOf(**reply), value);
   }
   EXPECT_GT(polls, 0) << "seen by this test";
+}
+
+TEST_F(RedisConnectionTest, AChildInheritsNoFlag) {
+  watches = true;
+  EXPECT_TRUE(WakeFd().ok());
 }
 
 TEST_F(RedisConnectionTest, AReplyThatDripsIsNotInTime) {

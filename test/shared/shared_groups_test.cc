@@ -352,6 +352,28 @@ TEST_P(SharedGroupsTest, AHigherBoundCountsWithinTenSeconds) {
   EXPECT_EQ(TakeAll(*two), "x/1 ");
 }
 
+TEST_P(SharedGroupsTest, AHigherBoundCountsSoonInALongQueue) {
+  auto one = NewClient(ByTenant(1));
+  const std::vector<std::string> few = {"a", "b", "c", "d", "e", "f"};
+  std::vector<std::string> items;
+  for (const std::string& group : few) {
+    for (int i = 0; i < 2; ++i) items.push_back(absl::StrCat(group, "/", i));
+  }
+  for (int i = 0; i < 3000; ++i) items.push_back(absl::StrCat("long/", i));
+  ASSERT_TRUE(one->AddAll(items));
+  for (size_t i = 0; i <= few.size(); ++i) EXPECT_TRUE(one->Get());
+  one.reset();
+  const auto two = NewClient(ByTenant(2));
+  clock_.Step(WaitingLoop::Heartbeat());
+  std::vector<Lease<std::string>> leases;
+  std::vector<std::string> taken;
+  do {
+    taken.push_back(Take(*two, &leases));
+  } while (!taken.back().empty());
+  EXPECT_THAT(taken, testing::UnorderedElementsAre("a/1", "b/1", "c/1", "d/1",
+                                                   "e/1", "f/1", "long/1", ""));
+}
+
 TEST_P(SharedGroupsTest, AQueueWithItemsGetsNoGroups) {
   const auto without = NewClient({});
   without->Add("x/0");

@@ -15,11 +15,13 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "test/shared/redis_cluster.h"
 #include "test/shared/redis_server.h"
+#include "workqueue/leader_election/internal/leader_lease.h"
 #include "workqueue/leader_election/leader_elector.h"
 #include "workqueue/lease.h"
 #include "workqueue/shared/internal/queue_keys.h"
@@ -146,6 +148,21 @@ TEST_F(SharedQueueClusterTest, AnyAddressOfTheClusterWillDo) {
   EXPECT_EQ(queue->Len(), 10u);
 }
 
+// A node without slots answers, and serves nothing.
+TEST_F(SharedQueueClusterTest, ANodeThatDoesNotServeIsLeft) {
+  RedisServer::Options alone;
+  alone.tcp = true;
+  alone.cluster = true;
+  const auto node = RedisServer::Start(alone);
+  ASSERT_TRUE(node.ok()) << node.status();
+  Options options = MakeOptions();
+  options.redis.address =
+      absl::StrCat("127.0.0.1:", (*node)->port(), ",", cluster().AddressOf(1));
+  const auto queue = NewQueue(options);
+  ASSERT_NE(queue, nullptr);
+  EXPECT_TRUE(queue->Add("x"));
+}
+
 TEST_F(SharedQueueClusterTest, SeveralAddressesMustBeThoseOfACluster) {
   RedisServer::Options server_options;
   server_options.tcp = true;
@@ -183,6 +200,43 @@ TEST_F(SharedQueueClusterTest, ASlotThatMovesTakesItsItemsAlong) {
     EXPECT_TRUE(b->Done(x));
   }
   EXPECT_EQ(node, home);
+}
+
+// All keys of the queue are there, so that none keeps the server from beginning
+// a request, and the request removes the last member of one.
+TEST_F(SharedQueueClusterTest, ARequestDuringAMoveIsNotHalfDone) {
+  Options options = MakeOptions();
+  options.partitions = 1;
+  options.fair.max_retries_in_process = 1;
+  options.call_timeout = absl::Seconds(1);
+  const auto queue = NewQueue(options);
+  ASSERT_NE(queue, nullptr);
+  ASSERT_TRUE(queue->AddAll({"x", "y"}));
+  EXPECT_EQ(queue->Get(), "x");
+  ASSERT_TRUE(queue->AddAfter("waits", absl::Hours(1)));
+  const size_t home = NodeOf(internal::ClusterSlotOf(name_));
+  const std::string slot = absl::StrCat(internal::ClusterSlotOf(name_));
+  const std::string prefix = internal::MetaKeyOf(name_);
+  for (const char* key : {":waiters", ":failing", ":parked"}) {
+    const auto added = cluster().Command(
+        home,
+        {"ZADD", absl::StrCat(prefix, key), "9e15", "a sequence, an item"});
+    ASSERT_TRUE(added.ok()) << added.status();
+  }
+  const auto to = cluster().Command((home + 1) % kNodes, {"CLUSTER", "MYID"});
+  ASSERT_TRUE(to.ok()) << to.status();
+  const auto set_slot = [&](std::vector<absl::string_view> how) {
+    how.insert(how.begin(), {"CLUSTER", "SETSLOT", slot});
+    const auto done = cluster().Command(home, how);
+    EXPECT_TRUE(done.ok()) << done.status();
+  };
+  set_slot({"MIGRATING", *to});
+  const absl::Status status = queue->CancelWait("waits").status();
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  set_slot({"STABLE"});
+  const auto canceled = queue->CancelWait("waits");
+  ASSERT_TRUE(canceled.ok()) << canceled.status();
+  EXPECT_TRUE(*canceled);
 }
 
 TEST_F(SharedQueueClusterTest, NothingIsLostIfSlotsMoveUnderLoad) {
@@ -261,6 +315,33 @@ TEST_F(SharedQueueClusterTest, OtherMastersServeWhileOneIsDead) {
   EXPECT_EQ(NodeOf(SlotOf(**lease)), dead);
   EXPECT_TRUE(lease->Done());
   EXPECT_EQ(queue->Len(), of_dead - 1);
+}
+
+// Two nodes, of which each says that the other one has the slot.
+TEST_F(SharedQueueClusterTest, NodesThatContradictEachOtherAreNotAskedForever) {
+  const std::string slot = absl::StrCat(internal::ClusterSlotOf(name_));
+  const size_t home = NodeOf(internal::ClusterSlotOf(name_));
+  const size_t other = (home + 1) % kNodes;
+  const auto home_id = cluster().Command(home, {"CLUSTER", "MYID"});
+  const auto other_id = cluster().Command(other, {"CLUSTER", "MYID"});
+  ASSERT_TRUE(home_id.ok() && other_id.ok());
+  const auto set_slot = [&](size_t node, const std::string& owner) {
+    const auto set =
+        cluster().Command(node, {"CLUSTER", "SETSLOT", slot, "NODE", owner});
+    EXPECT_TRUE(set.ok()) << set.status();
+  };
+  set_slot(home, *other_id);
+  internal::LeaderLease::Options options;
+  options.name = name_;
+  options.redis.address = cluster().AddressOf(home);
+  options.duration = absl::Hours(1);
+  options.timeout = absl::Seconds(1);
+  internal::LeaderLease lease(options);
+  const absl::Time begin = absl::Now();
+  const absl::Status status = lease.Take().status();
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_LT(absl::Now() - begin, options.timeout);
+  set_slot(home, *home_id);
 }
 
 TEST_F(SharedQueueClusterTest, ElectsALeader) {

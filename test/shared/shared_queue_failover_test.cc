@@ -6,13 +6,16 @@
 // answer; and when a server refuses its service for some time.
 
 #include <atomic>
+#include <future>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
@@ -21,7 +24,9 @@
 #include "test/shared/redis_server.h"
 #include "test/shared/reply_proxy.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/leader_election/internal/leader_lease.h"
 #include "workqueue/leader_election/leader_elector.h"
+#include "workqueue/redis/redis_connection.h"
 #include "workqueue/shared/shared_queue.h"
 #include "workqueue/testing/thread.h"
 
@@ -29,6 +34,16 @@ namespace workqueue::shared_queue_failover_test {
 namespace {
 
 using Queue = SharedQueue<std::string>;
+
+std::unique_ptr<Queue> NewQueue(const std::string& address) {
+  SharedQueueOptions<std::string> options;
+  options.name = "q";
+  options.redis.address = address;
+  options.require_durable_server = true;
+  auto queue = Queue::Create(options);
+  EXPECT_TRUE(queue.ok()) << queue.status();
+  return queue.ok() ? *std::move(queue) : nullptr;
+}
 
 void Sleep(absl::Duration d) { Clock::GetRealClock()->Sleep(d); }
 
@@ -58,16 +73,6 @@ class SharedQueueFailoverTest : public RedisFixture,
     ASSERT_TRUE(other.ok()) << other.status();
     other_ = *std::move(other);
     proxy_ = std::make_unique<ReplyProxy>(server()->socket_path());
-  }
-
-  std::unique_ptr<Queue> NewQueue(const std::string& address) {
-    SharedQueueOptions<std::string> options;
-    options.name = "q";
-    options.redis.address = address;
-    options.require_durable_server = true;
-    auto queue = Queue::Create(options);
-    EXPECT_TRUE(queue.ok()) << queue.status();
-    return queue.ok() ? *std::move(queue) : nullptr;
   }
 
   // Sends a command to the old server, and returns the size of its reply.
@@ -159,6 +164,109 @@ TEST_P(SharedQueueFailoverTest, ALeaderLeadsThere) {
   while ((*elector)->token() <= token) Sleep(absl::Milliseconds(1));
   while (!(*elector)->Healthy().ok()) Sleep(absl::Milliseconds(1));
   ExpectNoListener("CHANNELS");
+}
+
+RedisServer::Options WithTcp() {
+  RedisServer::Options options;
+  options.tcp = true;
+  // Replicas need not wait for others.
+  options.config = {"repl-diskless-sync-delay 0"};
+  return options;
+}
+
+// Two servers that change places.
+class SharedQueueSwitchoverTest : public RedisFixture {
+ protected:
+  SharedQueueSwitchoverTest() : RedisFixture(WithTcp()) {}
+
+  // Sends a command to a server, and returns the text of its reply, if any.
+  static std::string Send(const RedisServer& to,
+                          const std::vector<absl::string_view>& words) {
+    const auto reply = SendTo(to.socket_path(), words);
+    EXPECT_TRUE(reply.ok()) << reply.status();
+    return reply.ok() ? std::string(internal::TextOf(**reply)) : "";
+  }
+
+  // Makes `replica` one of `master`, and waits until it has all of its data and
+  // messages so far.
+  static void Follow(const RedisServer& replica, const RedisServer& master) {
+    Send(replica, {"REPLICAOF", "127.0.0.1", absl::StrCat(master.port())});
+    AwaitAll(replica, master);
+  }
+
+  static void AwaitAll(const RedisServer& replica, const RedisServer& master) {
+    static int number = 0;
+    const std::string marker = absl::StrCat(++number);
+    Send(master, {"SET", "marker", marker});
+    while (!absl::StrContains(Send(replica, {"INFO", "replication"}),
+                              "master_link_status:up") ||
+           Send(replica, {"GET", "marker"}) != marker) {
+      Sleep(absl::Milliseconds(5));
+    }
+  }
+};
+
+// The old server goes on to pass on to its listeners what the new one
+// publishes.
+TEST_F(SharedQueueSwitchoverTest, AnItemGoesToOneProcess) {
+  if (server() == nullptr) return;
+  const auto other = RedisServer::Start(WithTcp());
+  ASSERT_TRUE(other.ok()) << other.status();
+  RedisServer &a = *server(), &b = **other;
+  ReplyProxy proxy(a.socket_path());
+  constexpr int kProcesses = 3;
+  std::vector<std::unique_ptr<Queue>> queues;
+  std::vector<std::future<std::optional<std::string>>> got;
+  for (int i = 0; i < kProcesses; ++i) {
+    queues.push_back(NewQueue(proxy.socket_path()));
+    ASSERT_NE(queues.back(), nullptr);
+    got.push_back(
+        Async([queue = queues.back().get()] { return queue->Get(); }));
+  }
+  while (Send(a, {"EVAL", "return tostring(redis.call('ZCARD', KEYS[1]))", "1",
+                  "{q}:workqueue:waiters"}) != absl::StrCat(kProcesses)) {
+    Sleep(absl::Milliseconds(5));
+  }
+  Follow(b, a);
+  Send(b, {"REPLICAOF", "NO", "ONE"});
+  Follow(a, b);
+  const auto producer = NewQueue(b.socket_path());
+  ASSERT_NE(producer, nullptr);
+  ASSERT_TRUE(producer->Add("x"));
+  AwaitAll(a, b);
+  proxy.LeadTo(b.socket_path());
+  for (const auto& queue : queues) EXPECT_TRUE(queue->ForgetFailures("x").ok());
+  producer->ShutDown();
+  int processes = 0;
+  for (auto& each : got) processes += each.get() == "x" ? 1 : 0;
+  EXPECT_EQ(processes, 1);
+}
+
+// A replica has old data.
+TEST_F(SharedQueueSwitchoverTest, WhoLooksDoesNotAskAReplica) {
+  if (server() == nullptr) return;
+  const auto other = RedisServer::Start();
+  ASSERT_TRUE(other.ok()) << other.status();
+  ReplyProxy proxy(server()->socket_path());
+  const auto queue = NewQueue(proxy.socket_path());
+  ASSERT_NE(queue, nullptr);
+  ASSERT_TRUE(queue->Add("old"));
+  internal::LeaderLease::Options options;
+  options.name = "election";
+  options.redis.address = proxy.socket_path();
+  options.identity = "old";
+  options.duration = absl::Hours(1);
+  options.timeout = absl::Seconds(10);
+  internal::LeaderLease lease(options);
+  ASSERT_TRUE(lease.Take().ok());
+  Send(*server(), {"REPLICAOF", "127.0.0.1", "1"});
+  proxy.LeadTo((*other)->socket_path());
+  const auto snapshot = queue->TakeSnapshot();
+  ASSERT_TRUE(snapshot.ok()) << snapshot.status();
+  EXPECT_EQ(snapshot->queued.size(), 0u);
+  const auto state = lease.Look();
+  ASSERT_TRUE(state.ok()) << state.status();
+  EXPECT_EQ(state->holder, "");
 }
 
 // Errors of a server that refuses its service for a while. The client must try

@@ -3,6 +3,7 @@
 //
 // Tests what a `SharedQueue` does when its server fails, on the real clock.
 
+#include <chrono>  // NOLINT(build/c++11)
 #include <future>  // NOLINT(build/c++11)
 #include <memory>
 #include <optional>
@@ -288,6 +289,42 @@ TEST_F(SharedQueueSettingsTest, SettingsThatLoseItemsAreTold) {
   options.require_durable_server = true;
   EXPECT_EQ(Queue::Create(options).status().code(),
             absl::StatusCode::kFailedPrecondition);
+}
+
+// The server passes on the messages of all its databases.
+TEST_F(SharedQueueOutageTest, AQueueOfTheSameNameInAnotherDatabaseIsAnother) {
+  for (const int database : {0, 1}) {
+    Options options = MakeOptions();
+    options.redis.database = database;
+    const auto queue = Queue::Create(options);
+    ASSERT_TRUE(queue.ok()) << queue.status();
+    ASSERT_TRUE((*queue)->Add("x"));
+    EXPECT_EQ((*queue)->Get(), "x");
+    auto drain = Async([&queue] { return (*queue)->ShutDownWithDrain(); });
+    while (!(*queue)->ShuttingDown()) {
+      Clock::GetRealClock()->Sleep(absl::Milliseconds(1));
+    }
+    options.redis.database = 1 - database;
+    const auto other = Queue::Create(options);
+    ASSERT_TRUE(other.ok()) << other.status();
+    (*other)->ShutDown();
+    EXPECT_EQ(drain.wait_for(std::chrono::milliseconds(100)),
+              std::future_status::timeout);
+    EXPECT_TRUE((*queue)->Done("x"));
+    EXPECT_TRUE(drain.get());
+    Command({"FLUSHALL"});
+  }
+}
+
+// They concern keys that have a time to live.
+TEST_F(SharedQueueOutageTest, ServersMayRemoveWhatIsNoItem) {
+  Options options = MakeOptions();
+  options.require_durable_server = true;
+  for (const char* policy : {"volatile-lru", "volatile-ttl"}) {
+    Command({"CONFIG", "SET", "maxmemory-policy", policy});
+    const auto queue = Queue::Create(options);
+    EXPECT_TRUE(queue.ok()) << queue.status();
+  }
 }
 
 #ifdef ABSL_HAVE_EXCEPTIONS

@@ -83,6 +83,13 @@ constexpr int kSendFlags = 0;
 void PreventSignals(int fd) { SetOption(fd, SOL_SOCKET, SO_NOSIGPIPE, 1); }
 #endif
 
+// A child that another thread forks inherits no descriptor.
+#ifdef SOCK_CLOEXEC
+constexpr int kSocketType = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
+#else
+constexpr int kSocketType = SOCK_STREAM;
+#endif
+
 // How much is encrypted at once.
 constexpr size_t kTlsPart = 65536;
 
@@ -303,7 +310,7 @@ absl::Status RedisConnection::ConnectTo(
     const SocketAddress& address, absl::Time deadline,
     const std::optional<RedisTlsOptions>& tls) {
   if (fd_ >= 0) close(fd_);
-  fd_ = socket(address.storage.ss_family, SOCK_STREAM, 0);
+  fd_ = socket(address.storage.ss_family, kSocketType, 0);
   if (fd_ < 0) return absl::UnavailableError(strerror(errno));
   fcntl(fd_, F_SETFL, O_NONBLOCK);
   fcntl(fd_, F_SETFD, FD_CLOEXEC);
@@ -367,7 +374,8 @@ absl::Status RedisConnection::Await(int fd,
 }
 
 absl::StatusOr<RedisReply> RedisConnection::Call(
-    absl::Span<const absl::string_view> command, absl::Duration timeout) {
+    absl::Span<const absl::string_view> command, absl::Duration timeout,
+    bool changes) {
   if (timeout <= absl::ZeroDuration()) {
     return absl::UnavailableError("no time is left");
   }
@@ -389,8 +397,7 @@ absl::StatusOr<RedisReply> RedisConnection::Call(
         absl::StrCat("cannot send: ", status.message()));
   }
   absl::StatusOr<RedisReply> reply = Receive(deadline);
-  if (reply.ok() && acknowledging_replicas_ > 0 &&
-      absl::StartsWith(command[0], "EVAL")) {
+  if (reply.ok() && changes && acknowledging_replicas_ > 0) {
     status = AwaitReplicas(deadline);
     if (!status.ok()) {
       Break(status.message());

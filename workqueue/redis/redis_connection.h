@@ -85,12 +85,12 @@ class RedisConnection {
   RedisConnection(const RedisConnection&) = delete;
   RedisConnection& operator=(const RedisConnection&) = delete;
 
-  // Sends a command and waits for its reply, `timeout` at most. After a script,
-  // which is all that changes data, waits until `acknowledging_replicas` have
-  // on their disks what this connection has changed, and otherwise returns
+  // Sends a command and waits for its reply, `timeout` at most. If the command
+  // `changes` data, waits then until `acknowledging_replicas` have on their
+  // disks what this connection has changed, and otherwise returns
   // `absl::UnknownError`.
   absl::StatusOr<RedisReply> Call(absl::Span<const absl::string_view> command,
-                                  absl::Duration timeout);
+                                  absl::Duration timeout, bool changes = false);
 
   // Waits for a message to a connection that has subscribed. An infinite
   // timeout never passes. After the timeout returns `absl::UnknownError`, and

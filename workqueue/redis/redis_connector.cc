@@ -38,10 +38,12 @@ absl::Status RepeatUntil(absl::Time deadline,
 absl::Status RedisConnector::Connect(absl::Duration timeout) {
   Clock* const clock = Clock::GetRealClock();
   const absl::Time deadline = clock->TimeNow() + timeout;
+  const bool moved = connection_ != nullptr && !connection_->moved_to().empty();
+  // The last server has answered, but perhaps does not serve.
+  if (connection_ != nullptr && !moved) ++attempts_;
   RedisOptions to = options_;
   const std::vector<std::string> addresses = AddressesOf(options_);
   to.address = addresses[attempts_ % addresses.size()];
-  const bool moved = connection_ != nullptr && !connection_->moved_to().empty();
   if (moved) to.address = connection_->moved_to();
   connection_.reset();
   auto connection = RedisConnection::Connect(to, timeout, interrupt_);

@@ -62,7 +62,8 @@ class RedisConnector {
 
   const RedisOptions options_;
   const WakeFd* const interrupt_;
-  size_t attempts_ = 0;  // failed ones, which choose the address
+  // Failed ones, and connections that broke. They choose the address.
+  size_t attempts_ = 0;
   std::unique_ptr<RedisConnection> connection_;
 };
 

@@ -17,11 +17,16 @@ namespace workqueue::internal {
 class WakeFd {
  public:
   WakeFd() {
+#ifdef __linux__
+    // At once: another thread may fork.
+    if (pipe2(ends_, O_NONBLOCK | O_CLOEXEC) != 0) return;
+#else
     if (pipe(ends_) != 0) return;
     for (int fd : ends_) {
       fcntl(fd, F_SETFL, O_NONBLOCK);
       fcntl(fd, F_SETFD, FD_CLOEXEC);
     }
+#endif
   }
   ~WakeFd() {
     if (!ok()) return;

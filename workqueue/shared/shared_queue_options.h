@@ -173,7 +173,7 @@ struct SharedQueueOptions : SharedQueueOptionsBase {
   // different bounds, those count that one has told last: each tells them when
   // it opens the queue, and each 10 seconds. A group that is held back by a
   // lower bound than that is so until the processing of one of its items ends,
-  // or for 10 seconds.
+  // or for 10 seconds, and longer in a server that has more than 100 groups.
   //
   // The functions are called by the threads that add items, several at a time,
   // and not with a lock. What they throw leaves the queue unchanged.

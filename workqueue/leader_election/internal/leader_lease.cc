@@ -103,16 +103,14 @@ if mode == 'take' then
   -- A token is not less than the time: so tokens grow even if the server has
   -- lost its data, or the latest part.
   if done then token = math.max(token + 1, now) end
-elseif mode == 'renew' then
-  done = mine and token == tonumber(ARGV[5])
-elseif mode == 'release' then
+elseif mode == 'renew' or mode == 'release' then
   done = mine and token == tonumber(ARGV[5])
 end
 
 -- An election works even if the server's memory is full: the server looks at
 -- that before the first write only, and not if it is one that frees memory. This
--- one does nothing.
-if mode ~= 'look' then redis.call('HDEL', KEY, '') end
+-- one does nothing. A replica, whose data is old, refuses it.
+redis.call('HDEL', KEY, '')
 if moved and mode ~= 'look' then redis.call('HSET', KEY, 'offset', offset) end
 if done and mode == 'release' then
   holder, expiry = '', 0
@@ -208,7 +206,8 @@ absl::StatusOr<RedisReply> LeaderLease::Evaluate(absl::string_view mode,
   const std::string version = absl::StrCat(kLeaderLayoutVersion);
   const std::string token_text = absl::StrCat(token);
   const std::string duration = absl::StrCat(duration_);
-  while (true) {
+  constexpr int kMostAttempts = 5;  // nodes may contradict each other
+  for (int attempt = 1;; ++attempt) {
     const bool is_new = !connector_.connected();
     if (is_new) {
       const absl::Status status = connector_.Connect(deadline - Now());
@@ -222,11 +221,12 @@ absl::StatusOr<RedisReply> LeaderLease::Evaluate(absl::string_view mode,
     auto reply =
         connection->Call({"EVAL", kLeaderScript, "1", key_, version, mode,
                           owner_, identity_, token_text, duration, now},
-                         deadline - Now());
+                         deadline - Now(), /*changes=*/mode != "look");
     // The server may have closed an old connection long ago, or have become a
     // replica, and a new one may be to a node that has not got the key.
     const bool may_pass = !is_new || !connection->moved_to().empty();
-    if (reply.ok() || !may_pass || !connection->broken() || Now() >= deadline) {
+    if (reply.ok() || !may_pass || !connection->broken() ||
+        attempt == kMostAttempts || Now() >= deadline) {
       return reply;
     }
   }

@@ -18,6 +18,9 @@ const char kQueueScript[] = R"lua(
 --   parked   sorted set: -time of the parking, item
 --   groups   sorted set, all scores are 0: see `Groups` below
 --   turns    hash: see there
+--   none     never exists. While the slot of a queue moves to another node, the
+--            server refuses a script of which a key is missing: otherwise a
+--            request that removes the last member of one would fail later
 local META, ITEMS, READY, WAITING, LEASES, CLIENTS, WAITERS, FAILING, PARKED,
       GROUPS, TURNS = unpack(KEYS)
 
@@ -41,7 +44,9 @@ local META, ITEMS, READY, WAITING, LEASES, CLIENTS, WAITERS, FAILING, PARKED,
 --   12  name of the client, for those who look
 --   13  version of the client's library
 --   14  1 if a copy of this request, or an earlier request, may come late
---   From 15 on, six for each operation: code, item, x, y, z, text.
+--   15  end of the name of the channel that has what concerns all clients, after
+--       that of META: the databases of a server share its channels
+--   From 16 on, six for each operation: code, item, x, y, z, text.
 --
 -- Reply: { { time, ticks until something is due or -1, ready, waiting,
 -- processing, failing, parked, state, number of leases that expired in this
@@ -77,7 +82,7 @@ local WANTED, PUSHED, VALID, LAST_REQUEST, LAST_REPLY, NAME, VERSION, SEEN,
 local MOST, LEAST = 250, 25
 -- Nor does a reply hand out a further item after so many bytes.
 local MOST_BYTES = 2 ^ 18
--- How many entries a repair looks at, and how many members of a set.
+-- How many entries a repair looks at, and turns, and how many members of a set.
 local REPAIRED_AT_ONCE, CHECKED_AT_ONCE = 250, 50
 -- How many turns a request looks at that hand out nothing.
 local LOOKED_AT = 100
@@ -125,7 +130,8 @@ end
 local m = redis.call('HMGET', META, 'version', 'time', 'offset', 'sequence',
                      'token', 'turn', 'state', 'run', 'grace', 'checked',
                      'due', 'dirty', 'front', 'shutdowns', 'swept', 'cursor',
-                     'repaired', 'groups', 'most', 'retries', 'born', 'limits')
+                     'repaired', 'groups', 'most', 'retries', 'born', 'limits',
+                     'looked')
 if m[1] and m[1] ~= ARGV[1] then
   return redis.error_reply('WQLAYOUT ' .. m[1])
 end
@@ -136,9 +142,10 @@ local presence = number(ARGV[7])
 local looks_only = ARGV[11] == '-'
 local wants, received, take = number(ARGV[8]), number(ARGV[9]), number(ARGV[10])
 if not (request and lease and presence and wants and received and take and
-        #ARGV >= 14 and (#ARGV - 14) % 6 == 0) then
+        #ARGV >= 15 and (#ARGV - 15) % 6 == 0) then
   return redis.error_reply('ERR wrong arguments')
 end
+local CHANNEL = META .. ARGV[15]
 
 local mine = unpack_client(redis.call('HGET', CLIENTS, client))
 if mine and mine[LAST_REQUEST] == EXACT then
@@ -191,6 +198,7 @@ end
 -- leave them faster than a part comes now and then.
 local silent, swept, cursor = {}, number(m[15], 0, 0, now), m[16] or '0'
 local repaired, entries = m[17] or '0', {}
+local looked, turns = m[23] or '0', {}
 if now > swept + presence / 3 then
   local part
   cursor, part = scan(CLIENTS, cursor, CLIENTS_AT_ONCE)
@@ -304,7 +312,8 @@ end
 local function first_queued(k, group)
   local prefix = 'i' .. k .. key_of(group)
   local it = first_members(prefix, 1)[1]
-  if it then return string.sub(it, #prefix + 1, #prefix + 8), it end
+  if not it then return end
+  return string.sub(it .. string.rep('\0', 8), #prefix + 1, #prefix + 8), it
 end
 
 -- Returns the turn of a lane, how many items are left in it or 0 for all, and
@@ -574,27 +583,6 @@ local function wait(item, e, due, priority, moves)
   write('ZADD', WAITING, due, member(sequence, item))
 end
 
--- Ends the processing of the item without a result: the item is queued again,
--- before all others of its priority.
-local function give_back(item, e, priority)
-  write('ZREM', LEASES, item)
-  e[TOKEN] = 0
-  if grouped then
-    local k = e.h or 0
-    e.k = e[STATE] == PROCESSING and k or math.min(e.k, k)
-    leave_process(item, e)
-  end
-  if e[STATE] == PROCESSING then
-    e[PRIORITY] = priority
-  else
-    e[PRIORITY] = math.max(e[PRIORITY], priority)
-    dirty = math.max(0, dirty - 1)
-  end
-  front = front - 1
-  e[SEQUENCE] = front
-  enqueue(item, e)
-end
-
 -- The delay that the retry schedule has after so many failures as the item has,
 -- but at least `least`, and at most `other` unless that is -1.
 local function retry_delay(e, least, other)
@@ -715,7 +703,6 @@ local function repair_groups(item, e)
         'ZSCORE', GROUPS, 'i' .. lane_of(e.k, e.g, rank_of(e[PRIORITY])) ..
                           member(e[SEQUENCE], item))
     if missing then join(item, e) end
-    release(e.g)  -- The bound may be a new one.
     local _, had_no_turn = offer(e.k, e.g)
     return missing or had_no_turn
   elseif e[STATE] >= PROCESSING and e.h then
@@ -875,9 +862,26 @@ local transitions = {
     if added_again then enqueue_last(item, e) end
     return 1
   end,
-  -- Give back: token, priority at which it was handed out.
+  -- Give back: token, priority at which it was handed out. Ends the processing
+  -- without a result: the item is queued again, before all others of its
+  -- priority.
   G = function(item, e, _, priority)
-    give_back(item, e, priority)
+    write('ZREM', LEASES, item)
+    e[TOKEN] = 0
+    if grouped then
+      local k = e.h or 0
+      e.k = e[STATE] == PROCESSING and k or math.min(e.k, k)
+      leave_process(item, e)
+    end
+    if e[STATE] == PROCESSING then
+      e[PRIORITY] = priority
+    else
+      e[PRIORITY] = math.max(e[PRIORITY], priority)
+      dirty = math.max(0, dirty - 1)
+    end
+    front = front - 1
+    e[SEQUENCE] = front
+    enqueue(item, e)
     return 1
   end,
   -- Nobody processes the item: token, least delay, 1 if it has not failed; why.
@@ -929,6 +933,9 @@ local transitions = {
   -- many items were not in line.
   R = function()
     local n = 0
+    for i = 1, #turns, 2 do  -- the bound may be a new one
+      if turns[i + 1] == 'held' then release(string.sub(turns[i], 2)) end
+    end
     for i = 1, #entries, 2 do
       if repair(entries[i], load(entries[i])) then n = n + 1 end
     end
@@ -993,7 +1000,7 @@ local transitions = {
     state = 1
     changed = true
     if how == 2 then shutdowns = shutdowns + 1 end
-    redis.call('SPUBLISH', META, string.format('shutdown %.0f', shutdowns))
+    redis.call('SPUBLISH', CHANNEL, string.format('shutdown %.0f', shutdowns))
     return shutdowns
   end,
   -- Open again. Returns -2 if that must wait, because not all waits have ended.
@@ -1002,7 +1009,7 @@ local transitions = {
     if redis.call('ZCARD', WAITING) > 0 then return -2 end
     state = 0
     changed = true
-    redis.call('SPUBLISH', META, 'open')
+    redis.call('SPUBLISH', CHANNEL, 'open')
     return 1
   end,
 }
@@ -1013,7 +1020,7 @@ local adds = { A = true, W = true, M = true, L = true, U = true }
 local ends = { D = true, G = true, E = true, K = true, Q = true, X = true }
 
 local sets_groups, gives_groups, operations = false, false, {}
-for i = 15, #ARGV, 6 do
+for i = 16, #ARGV, 6 do
   local x, y, z = number(ARGV[i + 2], nil, -EXACT, math.huge),
                   number(ARGV[i + 3], nil, -EXACT, math.huge),
                   number(ARGV[i + 4], nil, -EXACT, math.huge)
@@ -1027,8 +1034,10 @@ for i = 15, #ARGV, 6 do
                  (adds[ARGV[i]] and string.find(text, '^[01] %d+ ') ~= nil)
   if ARGV[i] == 'R' then
     local from = repaired
+    local looked_from = looked
     repaired, entries = scan(ITEMS, from, REPAIRED_AT_ONCE)
-    told = told or repaired ~= from
+    if grouped then looked, turns = scan(TURNS, looked, REPAIRED_AT_ONCE) end
+    told = told or repaired ~= from or looked ~= looked_from
   end
   operations[#operations + 1] = { ARGV[i], ARGV[i + 1], x, y, z, text }
 end
@@ -1059,7 +1068,7 @@ if grouped or sets_groups or gives_groups then
   redis.call('HGET', TURNS, '')
 end
 for _, words in ipairs({ { 'HSET', META, 'version', ARGV[1] },
-                         { 'SPUBLISH', META, '' },
+                         { 'SPUBLISH', CHANNEL, '' },
                          { 'SPUBLISH', META .. ':' .. client, '' } }) do
   if not redis.acl_check_cmd(unpack(words)) then
     return redis.error_reply('NOPERM no right to ' .. words[1])
@@ -1302,10 +1311,16 @@ while pushes > 0 and looks > 0 and has_next() do
     local name = type(entry[NAME]) == 'string' and entry[NAME] or ''
     local duration = number(entry[LEASE], lease, 0, math.huge)
     claim(1, name, duration, function(item, token, priority, waited, failures)
-      local n = redis.pcall('SPUBLISH', META .. ':' .. other, string.format(
-          '%.0f %.0f %.0f %.0f %.0f ', token, priority, waited, failures, now) ..
-          item)
+      -- A listener of a replica gets a message, too, but does not count. So this
+      -- asks first, by one that says nothing.
+      local channel = META .. ':' .. other
+      local n = redis.pcall('SPUBLISH', channel, '')
       heard = type(n) == 'number' and n > 0
+      if heard then
+        redis.call('SPUBLISH', channel, string.format(
+            '%.0f %.0f %.0f %.0f %.0f ', token, priority, waited, failures, now) ..
+            item)
+      end
       listens = heard
       return heard
     end)
@@ -1357,9 +1372,9 @@ end
 next_event = next_event < math.huge and not looks_only and next_event - now or -1
 
 if changed and state ~= 0 and ready == 0 and processing == 0 then
-  redis.call('SPUBLISH', META, 'drained')
+  redis.call('SPUBLISH', CHANNEL, 'drained')
 elseif due < due_before then  -- tell those who would look too late
-  redis.call('SPUBLISH', META, string.format('due %.0f', due - now))
+  redis.call('SPUBLISH', CHANNEL, string.format('due %.0f', due - now))
 end
 
 local reply = { { now, next_event, ready, state == 0 and waiting or 0,
@@ -1374,7 +1389,8 @@ if changed or told or wants ~= had[WANTED] or ARGV[14] == '1' or
              'sequence', sequence, 'token', token, 'turn', turn, 'checked',
              checked, 'due', due, 'dirty', dirty, 'front', front, 'state', state,
              'shutdowns', shutdowns, 'run', run, 'grace', grace, 'swept', swept,
-             'cursor', cursor, 'repaired', repaired, 'born', born)
+             'cursor', cursor, 'repaired', repaired, 'born', born,
+             'looked', looked)
   mine[VALID] = math.min(now + presence, EXACT)
   mine[LAST_REPLY] = cmsgpack.pack(reply)
   redis.call('HSET', CLIENTS, client, cmsgpack.pack(mine))
@@ -1386,7 +1402,7 @@ const char kSnapshotScript[] = R"lua(
 -- Keys: those of the other script. Arguments:
 --    1  version of the layout
 --    2  time, or empty: the server's
---    3  largest number of items that are queued, and that wait; inf: all
+--    3  largest number of items that are queued, and that wait
 --    4  one, for a snapshot of argument 6 only; otherwise all
 --    5  1 to list the items with failures, the clients and the bounds, too; 2 to
 --       list the items with failures only
@@ -1412,6 +1428,12 @@ local META, ITEMS, READY, WAITING, LEASES, CLIENTS, _, FAILING, PARKED, GROUPS =
 local version = redis.call('HGET', META, 'version')
 if version and version ~= ARGV[1] then
   return redis.error_reply('WQLAYOUT ' .. version)
+end
+-- A replica, whose data is old, refuses what would write. If anything else keeps
+-- the server from writing, a snapshot shows what there is.
+local tried = redis.pcall('HDEL', META, '')
+if type(tried) == 'table' and string.find(tried.err or '', 'READONLY', 1, true) then
+  return tried
 end
 local STATE, FAILURES, PRIORITY, SEQUENCE, SINCE, TOKEN, DUE_SEQUENCE,
       DUE_PRIORITY, BEGAN = 1, 2, 3, 4, 5, 6, 7, 8, 9

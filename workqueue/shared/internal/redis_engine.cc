@@ -14,6 +14,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -39,9 +40,6 @@
 
 namespace workqueue::internal {
 namespace {
-
-// So many items are all, in a snapshot.
-constexpr size_t kUnlimited = size_t{1} << 31;
 
 absl::Time Now() { return Clock::GetRealClock()->TimeNow(); }
 
@@ -249,6 +247,12 @@ absl::StatusOr<EngineSnapshot> ParseSnapshot(const redisReply& reply) {
   return snapshot;
 }
 
+// Returns the end of the name of the channel that all clients listen to. The
+// databases of a server share its channels.
+std::string ChannelSuffix(const RedisOptions& options) {
+  return options.database == 0 ? "" : absl::StrCat(":db", options.database);
+}
+
 // Returns the value of `field` in the reply of INFO.
 std::string FieldOf(absl::string_view info, absl::string_view field) {
   for (absl::string_view line : absl::StrSplit(info, "\r\n")) {
@@ -318,7 +322,8 @@ RedisEngine::RedisEngine(absl::string_view name, size_t partitions,
            prefix + ":failing",
            prefix + ":parked",
            prefix + ":groups",
-           prefix + ":turns"};
+           prefix + ":turns",
+           prefix + ":none"};
 }
 
 RedisEngine::~RedisEngine() = default;
@@ -380,12 +385,6 @@ RedisEngine::WithConnection(absl::Time deadline, F f) {
     MutexLock lock(&mu_);
     busy_ = false;
   };
-  return Repeat(deadline, std::move(f));
-}
-
-template <typename F>
-std::invoke_result_t<F, const RedisEngine::Session&> RedisEngine::Repeat(
-    absl::Time deadline, F f) {
   bool sent = false;  // whether an attempt may have been executed
   std::invoke_result_t<F, const Session&> result = absl::UnknownError("");
   absl::Status status = RepeatUntil(deadline, [&] {
@@ -432,6 +431,7 @@ absl::StatusOr<EngineReply> RedisEngine::Apply(const EngineRequest& request,
                                      WORKQUEUE_VERSION_MINOR, ".",
                                      WORKQUEUE_VERSION_PATCH));
         words.emplace_back(may_come_late_ ? "1" : "0");
+        words.push_back(ChannelSuffix(options_));
         for (const EngineOperation& operation : request.operations) {
           words.emplace_back(1, operation.code);
           words.push_back(operation.item);
@@ -441,7 +441,8 @@ absl::StatusOr<EngineReply> RedisEngine::Apply(const EngineRequest& request,
           words.push_back(operation.text);
         }
         const std::vector<absl::string_view> views(words.begin(), words.end());
-        auto reply = session.connection->Call(views, deadline - Now());
+        auto reply = session.connection->Call(views, deadline - Now(),
+                                              /*changes=*/true);
         may_come_late_ =
             absl::IsUnknown(reply.status()) || (may_come_late_ && !reply.ok());
         if (!reply.ok()) return reply.status();
@@ -458,8 +459,7 @@ absl::StatusOr<EngineSnapshot> RedisEngine::TakeSnapshot(
         Command words = Evaluation(session.snapshot_sha);
         words.push_back(layout_);
         words.push_back(request.now ? absl::StrCat(*request.now) : "");
-        words.push_back(request.max < kUnlimited ? absl::StrCat(request.max)
-                                                 : "inf");
+        words.push_back(absl::StrCat(request.max));
         words.emplace_back(request.item ? "one" : "all");
         words.emplace_back(request.failures_only ? "2"
                            : request.details     ? "1"
@@ -484,7 +484,7 @@ absl::StatusOr<EngineSettings> RedisEngine::CheckSettings(absl::Time deadline) {
         // Finds the node of a cluster that has the queue.
         absl::Status status =
             session.connection
-                ->Call({"HGET", keys_[kMeta], "version"}, deadline - Now())
+                ->Call({"HGET", keys_.front(), "version"}, deadline - Now())
                 .status();
         if (!status.ok()) return status;
         EngineSettings settings;
@@ -499,7 +499,10 @@ absl::StatusOr<EngineSettings> RedisEngine::CheckSettings(absl::Time deadline) {
                                             reply.status().message(), ")"));
           } else if (!IsArray(**reply, 2)) {
             settings.push_back(absl::StrCat("cannot see ", setting));
-          } else if (TextOf(*(*reply)->element[1]) != value) {
+          } else if (TextOf(*(*reply)->element[1]) != value &&
+                     // These policies remove keys that have a time to live.
+                     !absl::StartsWith(TextOf(*(*reply)->element[1]),
+                                       "volatile-")) {
             settings.push_back(absl::StrCat(setting, " is ",
                                             TextOf(*(*reply)->element[1]),
                                             ", not ", value, ": ", why));
@@ -588,8 +591,8 @@ absl::Status RedisEngine::ListenOnce(absl::Time* listening_since) {
   const auto run = RunOf(connection, deadline);
   if (!run.ok()) return run.status();
   const std::string client = NewUniqueText();
-  const std::string& common = keys_[kMeta];
-  const std::string own = absl::StrCat(common, ":", client);
+  const std::string common = keys_.front() + ChannelSuffix(options_);
+  const std::string own = absl::StrCat(keys_.front(), ":", client);
   auto reply = connection->Call({"SSUBSCRIBE", common, own}, deadline - Now());
   if (!reply.ok()) return reply.status();
   reply = connection->Read(deadline - Now());  // the second channel

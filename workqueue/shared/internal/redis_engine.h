@@ -51,8 +51,6 @@ class RedisEngine final : public Engine {
   absl::StatusOr<EngineSettings> CheckSettings(absl::Time deadline) override;
 
  private:
-  enum Key { kMeta };  // The others are those of the script.
-
   // A connection for requests, and what is known of the server.
   struct Session {
     RedisConnection* connection = nullptr;
@@ -73,8 +71,6 @@ class RedisEngine final : public Engine {
   template <typename F>
   std::invoke_result_t<F, const Session&> WithConnection(absl::Time deadline,
                                                          F f);
-  template <typename F>
-  std::invoke_result_t<F, const Session&> Repeat(absl::Time deadline, F f);
 
   // Returns `status` with the name of the queue, and what to do about it.
   absl::Status Named(const absl::Status& status) const;
@@ -97,7 +93,7 @@ class RedisEngine final : public Engine {
   const RedisOptions options_;
   const std::string name_;
   const std::string layout_;
-  std::vector<std::string> keys_;  // by Key
+  std::vector<std::string> keys_;  // of the script; first that of the queue
 
   // Whether a request is in progress. Its thread uses the following members.
   sync::Mutex mu_;
