@@ -53,8 +53,8 @@ constexpr absl::Duration kLease = absl::Minutes(1);
 constexpr int64_t kMostOperations = 125;
 
 // The arguments of a request before its operations: the command, the script,
-// the keys and their number, and 14 more.
-constexpr int64_t kFirstArguments = 3 + 11 + 14;
+// the keys and their number, and 15 more.
+constexpr int64_t kFirstArguments = 3 + 12 + 15;
 
 absl::Time Now() { return Clock::GetRealClock()->TimeNow(); }
 
