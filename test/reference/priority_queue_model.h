@@ -234,7 +234,7 @@ class PriorityQueueModel {
               bool reschedule) {
     Entry* const entry = Find(item);
     const bool moves = reschedule && entry != nullptr && Waits(*entry);
-    if (delay > absl::ZeroDuration() && !moves) ++retries_;
+    if (delay > absl::ZeroDuration()) ++retries_;
     if (entry == nullptr) {
       entries_.push_back(
           {item, priority, is_retry, next_, /*timed=*/next_, ReadyAt(delay)});
