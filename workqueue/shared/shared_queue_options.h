@@ -63,9 +63,10 @@ struct SharedQueueOptionsBase {
   // How long a worker may have an item without a renewal. This process renews
   // its leases each third of that time. The items that a dead process held
   // fail when so much time has passed, and are handed out again after their
-  // delay of the retry schedule. A short lease finds dead processes sooner, and
-  // takes a process for dead whose threads do not run for that long: while its
-  // machine swaps, or is suspended.
+  // delay of the retry schedule; a process that only waits finds them within
+  // ten seconds. A short lease finds dead processes sooner, and takes a process
+  // for dead whose threads do not run for that long: while its machine swaps,
+  // or is suspended.
   //
   // A process has its own lease on the items that it gets. If the retry
   // schedules differ, an item whose lease expires has the delay of the process
