@@ -28,17 +28,10 @@ namespace {
 
 using Queue = SharedQueue<std::string>;
 
-RedisServer::Options WithTcp() {
-  RedisServer::Options options;
-  options.tcp = true;
-  // Replicas need not wait for others.
-  options.config = {"repl-diskless-sync-delay 0"};
-  return options;
-}
-
 class AcknowledgingReplicasTest : public RedisFixture {
  protected:
-  AcknowledgingReplicasTest() : RedisFixture(WithTcp()) {}
+  AcknowledgingReplicasTest()
+      : RedisFixture(RedisServer::Options::WithReplicas()) {}
 
   bool CanWait() {
     return SendTo(server()->socket_path(), {"WAITAOF", "0", "0", "1"}).ok();
@@ -162,7 +155,7 @@ TEST_F(AcknowledgingReplicasTest, AnErrorNeedsNoAcknowledgement) {
 TEST_F(AcknowledgingReplicasTest, AReplicaHasWhatWasAcknowledged) {
   if (server() == nullptr) return;
   if (!CanWait()) GTEST_SKIP() << "the server has no WAITAOF";
-  RedisServer::Options options = WithTcp();
+  RedisServer::Options options = RedisServer::Options::WithReplicas();
   options.config = {absl::StrCat("replicaof 127.0.0.1 ", server()->port())};
   const auto replica = RedisServer::Start(options);
   ASSERT_TRUE(replica.ok()) << replica.status();

@@ -335,7 +335,7 @@ TEST_F(PostgresEngineTest, AddsInATransactionHaveAnyTimeAndPriority) {
   }
 }
 
-// Who takes it out of the inbox may have to wait between its round trips.
+// A process may wait between its round trips when it takes the item in.
 TEST_F(PostgresEngineTest, AnAddInATransactionIsDueAtItsTime) {
   const auto engine = NewEngine();
   const auto queue = NewQueue(*engine);

@@ -50,6 +50,15 @@ class RedisServer {
 
     // How long `Start()` and `Restart()` wait for an answer, in real time.
     absl::Duration timeout = absl::Seconds(30);
+
+    // Those of a server that has or is a replica. It listens at a port, and a
+    // replica that synchronizes waits for no other one.
+    static Options WithReplicas() {
+      Options options;
+      options.config = {"repl-diskless-sync-delay 0"};
+      options.tcp = true;
+      return options;
+    }
   };
 
   // A program, and the name that it is given as its `argv[0]`.

@@ -166,18 +166,11 @@ TEST_P(SharedQueueFailoverTest, ALeaderLeadsThere) {
   ExpectNoListener("CHANNELS");
 }
 
-RedisServer::Options WithTcp() {
-  RedisServer::Options options;
-  options.tcp = true;
-  // Replicas need not wait for others.
-  options.config = {"repl-diskless-sync-delay 0"};
-  return options;
-}
-
 // Two servers that change places.
 class SharedQueueSwitchoverTest : public RedisFixture {
  protected:
-  SharedQueueSwitchoverTest() : RedisFixture(WithTcp()) {}
+  SharedQueueSwitchoverTest()
+      : RedisFixture(RedisServer::Options::WithReplicas()) {}
 
   // Sends a command to a server, and returns the text of its reply, if any.
   static std::string Send(const RedisServer& to,
@@ -210,7 +203,7 @@ class SharedQueueSwitchoverTest : public RedisFixture {
 // publishes.
 TEST_F(SharedQueueSwitchoverTest, AnItemGoesToOneProcess) {
   if (server() == nullptr) return;
-  const auto other = RedisServer::Start(WithTcp());
+  const auto other = RedisServer::Start(RedisServer::Options::WithReplicas());
   ASSERT_TRUE(other.ok()) << other.status();
   RedisServer &a = *server(), &b = **other;
   ReplyProxy proxy(a.socket_path());

@@ -202,7 +202,7 @@ TEST_F(SqliteEngineTest, AListenerThatHasBeenRemovedListensAgain) {
   EXPECT_NE(listeners[0], before);
 }
 
-// One that could not be added was nobody's, but for who still has the number.
+// A client whose add has failed may still have the listener's number.
 TEST_F(SqliteEngineTest, NoTwoHaveOneListener) {
   const auto a = NewFile(), b = NewFile();
   int64_t of_a = 0, another_of_a = 0, of_b = 0;

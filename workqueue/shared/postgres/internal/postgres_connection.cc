@@ -431,8 +431,8 @@ PostgresConnection::ConnectTo(const std::string& address,
   }
   PQsetErrorVerbosity(connection, PQERRORS_DEFAULT);
   PQsetnonblocking(connection, 1);
-  // What the server has to say is in the errors, but for one warning, whose
-  // text may be in any language.
+  // Only one warning of the server matters. Its text may be in any language, so
+  // this looks at the function that it comes from.
   PQsetNoticeReceiver(
       connection,
       [](void* self, const PGresult* notice) {

@@ -916,8 +916,9 @@ absl::Status PostgresDatabase::Tables::Commit() {
         {sql_.add_messages,
          {Value::Numbers(receivers_), Value::BytesArray(bodies_)}});
   }
-  // What an earlier attempt has committed may be on no standby yet. Only a
-  // commit that writes something waits for one, and so for all that is before.
+  // An earlier attempt may have committed, and no standby may have that yet. A
+  // commit waits for a standby only if it writes something. Then it waits for
+  // all earlier commits, too.
   if (call_.writes && has_begun_ && again_) {
     statements.push_back(
         {"SELECT pg_logical_emit_message(true, 'workqueue', ''::text)"});

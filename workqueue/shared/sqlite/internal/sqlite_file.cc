@@ -400,7 +400,7 @@ absl::Status SqliteFile::Run(const Call& call, const Body& body) {
   while (!job.done) {
     Clock::GetRealClock()->AwaitWithDeadline(&mu_, absl::Condition(&may_go_on),
                                              call.deadline);
-    // Who has taken it sees, too, that it is over.
+    // The thread that has taken the job also sees when the job is over.
     mu_.Await(absl::Condition(&is_free));
     if (job.done) break;
     if (busy_) {

@@ -60,8 +60,8 @@ absl::StatusOr<std::unique_ptr<WakeFile>> WakeFile::Open(
   const int file =
       open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, mode);
   if (file < 0) return error("open");
-  // Who may use the database may use this, whoever makes it, and whatever the
-  // umask is.
+  // The users of the database may use this file, too. It does not matter which
+  // user makes it, or what the umask is.
   if ((fchown(file, about.st_uid, about.st_gid) | fchmod(file, mode)) != 0) {
     // It is another user's, who has done so.
   }
