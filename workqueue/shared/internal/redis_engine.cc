@@ -497,15 +497,17 @@ absl::StatusOr<EngineSettings> RedisEngine::CheckSettings(absl::Time deadline) {
             if (MayPass(reply.status())) return reply.status();
             settings.push_back(absl::StrCat("cannot see ", setting, " (",
                                             reply.status().message(), ")"));
-          } else if (!IsArray(**reply, 2)) {
+            return absl::OkStatus();
+          }
+          if (!IsArray(**reply, 2)) {
             settings.push_back(absl::StrCat("cannot see ", setting));
-          } else if (TextOf(*(*reply)->element[1]) != value &&
-                     // These policies remove keys that have a time to live.
-                     !absl::StartsWith(TextOf(*(*reply)->element[1]),
-                                       "volatile-")) {
-            settings.push_back(absl::StrCat(setting, " is ",
-                                            TextOf(*(*reply)->element[1]),
-                                            ", not ", value, ": ", why));
+            return absl::OkStatus();
+          }
+          const absl::string_view found = TextOf(*(*reply)->element[1]);
+          // The policies of this name remove only keys with a time to live.
+          if (found != value && !absl::StartsWith(found, "volatile-")) {
+            settings.push_back(absl::StrCat(setting, " is ", found, ", not ",
+                                            value, ": ", why));
           }
           return absl::OkStatus();
         };
