@@ -158,7 +158,7 @@ class PriorityQueue final
       if (this->TryPush(item, hash)) return absl::OkStatus();
       Lock lock(this, Lock::kOpenRing);
       if (this->ShuttingDown()) return internal::ShuttingDownError();
-      AddLocked(item, hash, absl::ZeroDuration(), options);
+      AddLocked(item, hash, options);
       return absl::OkStatus();
     }
     return items.empty() ? absl::OkStatus() : AddMany(options, items);
@@ -296,14 +296,27 @@ class PriorityQueue final
     const absl::Duration after = options.after.value_or(absl::ZeroDuration());
     Lock lock(this);
     if (this->ShuttingDown()) return internal::ShuttingDownError();
-    this->entries_.ForEachGuess(
-        hashes, [&](size_t i, Entry* guess) ABSL_NO_THREAD_SAFETY_ANALYSIS {
-          const absl::Duration delay = delays.empty() ? after : delays[i];
-          if (options.reschedule && Move(items[i], hashes[i], delay, options)) {
-            return;
-          }
-          AddLocked(items[i], hashes[i], delay, options, guess);
-        });
+    const internal::CompactTime now = this->TimeOfAdd();
+    if (delays.empty() && after <= absl::ZeroDuration() &&
+        !options.reschedule) {
+      this->entries_.ForEachGuess(
+          hashes, [&](size_t i, Entry* guess) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+            AddLocked(items[i], hashes[i], options, &now, /*pushed=*/false,
+                      guess);
+          });
+      return absl::OkStatus();
+    }
+    for (size_t i = 0; i < items.size(); ++i) {
+      const absl::Duration delay = delays.empty() ? after : delays[i];
+      if (options.reschedule && Move(items[i], hashes[i], delay, options)) {
+        continue;
+      }
+      if (delay > absl::ZeroDuration()) {
+        AddLater(items[i], hashes[i], delay, options);
+      } else {
+        AddLocked(items[i], hashes[i], options, &now);
+      }
+    }
     return absl::OkStatus();
   }
 
@@ -311,33 +324,41 @@ class PriorityQueue final
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
     // Nothing may throw once the item has moved into its entry.
     this->order_.ReserveForAdd();
-    AddLocked(std::move(pushed.item), pushed.hash, absl::ZeroDuration(),
-              internal::kAddAtOnce, /*guess=*/nullptr, &pushed.added);
+    AddLocked(std::move(pushed.item), pushed.hash, internal::kAddAtOnce,
+              &pushed.added, /*pushed=*/true);
   }
 
-  // Adds `item`, a `const T&` or a `T&&`, whose hash is `hash`. `guess` is as
-  // in `NodeHashSet`. If another thread has pushed the addition, `pushed_at` is
-  // when, and otherwise null.
+  // Adds `item`, a `const T&` or a `T&&`, whose hash is `hash`, at once. The
+  // other parameters are those of `AddWithoutPriority()`.
   template <typename U>
-  void AddLocked(U&& item, size_t hash, absl::Duration delay,
-                 const AddOptions& options, Entry* guess = nullptr,
-                 const internal::CompactTime* pushed_at = nullptr)
+  void AddLocked(U&& item, size_t hash, const AddOptions& options,
+                 const internal::CompactTime* time = nullptr,
+                 bool pushed = false, Entry* guess = nullptr)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
-    const bool at_once = delay <= absl::ZeroDuration();
-    if (!at_once && retries_ != nullptr) retries_->Inc();
     Entry* const entry =
         this->entries_.FindOrInsert(std::forward<U>(item), hash, guess).first;
+    if (entry->dirty) {
+      AddAgain(entry, options, pushed);
+      return;
+    }
     absl::Cleanup drop_if_unused =
         [this, entry]() ABSL_NO_THREAD_SAFETY_ANALYSIS { DropIfUnused(entry); };
+    MakeDirty(entry, PlaceOfAdded(*entry, options), time, pushed);
+  }
+
+  // Adds `item`, whose hash is `hash`, after `delay`, which is positive.
+  void AddLater(const T& item, size_t hash, absl::Duration delay,
+                const AddOptions& options)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
+    if (retries_ != nullptr) retries_->Inc();
+    Entry* const entry = this->entries_.FindOrInsert(item, hash).first;
     if (entry->dirty) {
-      AddAgain(entry, options, pushed_at != nullptr);
+      AddAgain(entry, options, /*pushed=*/false);
       return;
     }
+    absl::Cleanup drop_if_unused =
+        [this, entry]() ABSL_NO_THREAD_SAFETY_ANALYSIS { DropIfUnused(entry); };
     Place place = PlaceOfAdded(*entry, options);
-    if (at_once) {
-      MakeDirty(entry, place, pushed_at);
-      return;
-    }
     const absl::Time ready_at = this->clock_->TimeNow() + delay;
     if (entry->waiting && waiting_[entry->heap_index].ready_at <= ready_at) {
       this->order_.Set(entry, place);
@@ -411,19 +432,16 @@ class PriorityQueue final
   // Makes `entry` an item that is ready at once. If this throws, nothing has
   // changed.
   void MakeDirty(Entry* entry, const Place& place,
-                 const internal::CompactTime* pushed_at = nullptr)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
+                 const internal::CompactTime* time = nullptr,
+                 bool pushed = false) ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
     if (this->order_.has_ordering()) {
       PushToOrdering(entry, place);
     } else {
       this->order_.ReserveForAdd();
-      this->RecordAddition(
-          entry, pushed_at != nullptr, [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-            this->RecordAdd(
-                entry, place.priority,
-                pushed_at != nullptr ? *pushed_at : this->TimeOfAdd(),
-                pushed_at != nullptr);
-          });
+      this->RecordAddition(entry, pushed, [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+        this->RecordAdd(entry, place.priority,
+                        time != nullptr ? *time : this->TimeOfAdd(), pushed);
+      });
     }
     // Nothing below throws.
     if (entry->waiting) StopWaiting(entry);
@@ -444,8 +462,19 @@ class PriorityQueue final
     std::move(undo_record).Cancel();
   }
 
-  // Adds `entry`, which must be dirty, once more.
+  // Adds `entry`, which is dirty, once more.
   void AddAgain(Entry* entry, const AddOptions& options, bool pushed)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
+    if (options.priority > entry->priority() ||
+        (entry->is_retry() && !IsRetry(options))) {
+      MoveUp(entry, options, pushed);
+    }
+  }
+
+  // The part of `AddAgain()` for an entry that gets a higher priority, or is no
+  // longer a retry. Not inline, so that other calls do not pay for it.
+  ABSL_ATTRIBUTE_NOINLINE void MoveUp(Entry* entry, const AddOptions& options,
+                                      bool pushed)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
     const int priority = options.priority;
     Place place = {entry->priority(), entry->is_retry() && IsRetry(options),
@@ -460,8 +489,6 @@ class PriorityQueue final
       }
       place.priority = priority;
       place.sequence = next_sequence_++;
-    } else if (place.is_retry == entry->is_retry()) {
-      return;
     }
     this->order_.Move(entry, place, this->errors_);
   }
