@@ -127,7 +127,8 @@ class Ordering {
   virtual void Push(QueuedItem<T>* item) = 0;
 
   // Called when `item`, which is in the ordering, is added to the queue again.
-  // An ordering may move the item. The default does nothing.
+  // An ordering may move the item. The default does nothing. If the priority of
+  // the item has changed, an exception is logged.
   virtual void Touch(QueuedItem<T>* /*item*/) {}
 
   // Returns the number of items in the ordering, with those held back. Must not
@@ -151,7 +152,8 @@ class Ordering {
   // Removes `item`, which is in the ordering, and returns true. A
   // `PriorityQueue` calls this before it raises the priority of `item` or makes
   // a retry an ordinary addition, and then calls `Push()`. Must not throw. The
-  // default returns false: `item` then stays where it is.
+  // default returns false: `item` then stays where it is, and a call of
+  // `Touch()` follows.
   virtual bool Remove(QueuedItem<T>* /*item*/) { return false; }
 
   // Calls `visit` with the items in the ordering, the next item first, until

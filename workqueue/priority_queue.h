@@ -161,6 +161,10 @@ class PriorityQueue final
       AddLocked(item, hash, options);
       return absl::OkStatus();
     }
+    if (options.rate_limited) {
+      absl::Status status = CheckAddOptions(options, AddSupport::kRateLimited);
+      if (!status.ok()) return status;
+    }
     return items.empty() ? absl::OkStatus() : AddMany(options, items);
   }
 
@@ -286,8 +290,6 @@ class PriorityQueue final
     for (const T& item : items) hashes.push_back(Hash()(item));
     absl::InlinedVector<absl::Duration, 4> delays;  // of each item
     if (ABSL_PREDICT_FALSE(options.rate_limited)) {
-      absl::Status status = CheckAddOptions(options, AddSupport::kRateLimited);
-      if (!status.ok()) return status;
       delays.reserve(items.size());
       for (const T& item : items) {
         delays.push_back(internal::LimitedDelay(*rate_limiter_, item, options));
@@ -468,6 +470,8 @@ class PriorityQueue final
     if (options.priority > entry->priority() ||
         (entry->is_retry() && !IsRetry(options))) {
       MoveUp(entry, options, pushed);
+    } else {
+      this->order_.Touch(entry);
     }
   }
 

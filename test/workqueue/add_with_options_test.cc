@@ -146,9 +146,10 @@ TEST_F(AddWithOptionsTest, WhatDoesNotCombineIsRefusedByName) {
   AddOptions both = AddOptions::Reschedule(kSecond);
   both.rate_limited = true;
   for (RateLimitingInterface<std::string>* queue : Both()) {
-    EXPECT_EQ(queue->AddItems(both, {"a"}),
-              absl::InvalidArgumentError(
-                  "reschedule and rate_limited are true; they do not combine"));
+    const absl::Status refused = absl::InvalidArgumentError(
+        "reschedule and rate_limited are true; they do not combine");
+    EXPECT_EQ(queue->AddItems(both, {"a"}), refused);
+    EXPECT_EQ(queue->AddItems(both, {}), refused);
     EXPECT_EQ(queue->NumRequeues("a"), 0);
   }
 }

@@ -23,6 +23,7 @@
 #include "test/workqueue/recording_metrics.h"
 #include "test/workqueue/watched_fifo.h"
 #include "workqueue/clock/fake_clock.h"
+#include "workqueue/priority_queue.h"
 #include "workqueue/queue.h"
 #include "workqueue/testing/thread.h"
 
@@ -33,6 +34,12 @@ template <typename T>
 QueueOptions<T> Ordered(std::unique_ptr<Ordering<T>> ordering) {
   QueueOptions<T> options;
   options.ordering = std::move(ordering);
+  return options;
+}
+
+AddOptions Retry() {
+  AddOptions options;
+  options.retry = true;
   return options;
 }
 
@@ -95,6 +102,9 @@ class Scribe final : public Ordering<int> {
  public:
   explicit Scribe(std::vector<std::string>* calls) : calls_(calls) {}
 
+  // Of the items touched; may be null.
+  std::vector<int>* priorities = nullptr;
+
   void Push(QueuedItem<int>* item) override {
     Note("push", item->item());
     EXPECT_EQ(Find(item), items_.end());
@@ -102,6 +112,7 @@ class Scribe final : public Ordering<int> {
   }
   void Touch(QueuedItem<int>* item) override {
     Note("touch", item->item());
+    if (priorities != nullptr) priorities->push_back(item->priority());
     EXPECT_NE(Find(item), items_.end());
   }
   size_t Len() const override { return items_.size(); }
@@ -200,6 +211,33 @@ TEST_F(OrderingCallsTest, NothingIsPushedOrTouchedAfterShutDown) {
   queue_.Add(1);
   queue_.Add(2);
   EXPECT_EQ(TakeCalls(), Calls{});
+}
+
+TEST(PriorityQueueOrderingTest, AddTouchesAQueuedItem) {
+  std::vector<std::string> calls;
+  std::vector<int> priorities;
+  PriorityQueueOptions<int> options;
+  auto scribe = std::make_unique<Scribe>(&calls);
+  scribe->priorities = &priorities;
+  options.ordering = std::move(scribe);
+  PriorityQueue<int> queue(std::move(options));
+  queue.AddWithOptions(Retry(), {1});
+  calls.clear();
+  queue.AddWithOptions(Retry(), {1});
+  queue.Add(1);  // no longer a retry
+  AddOptions high;
+  high.priority = 5;
+  queue.AddWithOptions(high, {1});
+  queue.AddAll({1, 1});
+  EXPECT_EQ(calls, std::vector<std::string>(5, "touch 1"));
+  EXPECT_EQ(priorities, (std::vector<int>{0, 0, 5, 5, 5}));
+  queue.Acquire()->GiveBack();
+  calls.clear();
+  queue.Add(1);  // It is not in the ordering.
+  queue.Get();
+  queue.Add(1);
+  queue.Add(1);
+  EXPECT_EQ(calls, std::vector<std::string>());
 }
 
 TEST(OrderingTest, LenIsTheOrderings) {
@@ -357,6 +395,23 @@ TEST_F(OrderingThrowsTest, FromTouch) {
   EXPECT_TRUE(Blows([&] { queue_->Add(1); }));
   EXPECT_TRUE(queue_->Add(1));
   EXPECT_EQ(GetAll(*queue_), std::vector<int>{1});
+}
+
+TEST_F(OrderingThrowsTest, FromTouchInAPriorityQueue) {
+  auto owned = std::make_unique<WatchedFifo<int>>();
+  fifo_ = owned.get();
+  PriorityQueueOptions<int> options;
+  options.ordering = std::move(owned);
+  PriorityQueue<int> queue(std::move(options));
+  queue.AddWithOptions(Retry(), {1});
+  fifo_->on_touch = ThrowOnce();
+  EXPECT_TRUE(Blows([&] { queue.AddWithOptions(Retry(), {1}); }));
+  fifo_->on_touch = ThrowOnce();
+  queue.Add(1);  // It is no longer a retry, so the exception is logged.
+  EXPECT_TRUE(queue.Add(1));
+  EXPECT_EQ(fifo_->touched(), std::vector<int>{1});
+  EXPECT_EQ(queue.Get(), 1);
+  EXPECT_EQ(queue.Len(), 0u);
 }
 
 TEST_F(OrderingThrowsTest, FromPopInGet) {

@@ -122,7 +122,12 @@ class PriorityOrder {
     if (!has_ordering()) Insert(entry);
   }
 
-  // Moves `entry`, which is dirty, to `place`.
+  // The item of `entry`, which is dirty, was added again.
+  void Touch(Entry* entry) {
+    if (has_ordering()) ordered_->Touch(entry);
+  }
+
+  // As `Touch()`, and moves `entry` to `place`.
   void Move(Entry* entry, const Place& place, ErrorLog& errors) {
     if (has_ordering()) {
       ordered_->Move(

@@ -67,14 +67,21 @@ class QueueOrder {
     if (entry->in_ordering) ordering_->Touch(entry);
   }
 
-  // Calls `change()`, which changes the priority of `entry` or whether it is a
-  // retry, and moves `entry` to its new place.
+  // As `Touch()`, and calls `change()`, which changes the priority of `entry`
+  // or whether it is a retry. Logs what the ordering throws.
   template <typename F>
   void Move(Entry* entry, F change, ErrorLog& errors) {
     const bool removed = entry->in_ordering && ordering_->Remove(entry);
     if (removed) entry->in_ordering = false;
     change();
-    if (removed) PushOrKeep(entry, errors);
+    if (removed) {
+      PushOrKeep(entry, errors);
+    } else {
+      const auto what = [entry] {
+        return absl::StrCat(DescribeItem(entry->item()), " cannot be moved");
+      };
+      errors.Try(what, [&] { Touch(entry); });
+    }
   }
 
   void PushBack(Entry* entry, ErrorLog& errors) {
