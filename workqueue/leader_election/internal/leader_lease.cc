@@ -109,8 +109,13 @@ end
 
 -- An election works even if the server's memory is full: the server looks at
 -- that before the first write only, and not if it is one that frees memory. This
--- one does nothing. A replica, whose data is old, refuses it.
-redis.call('HDEL', KEY, '')
+-- one does nothing. A replica, whose data is old, refuses it. If anything else
+-- keeps the server from writing, a look still tells who leads.
+local tried = redis.pcall('HDEL', KEY, '')
+if type(tried) == 'table' and
+   (mode ~= 'look' or string.find(tried.err, 'READONLY', 1, true)) then
+  return tried
+end
 if moved and mode ~= 'look' then redis.call('HSET', KEY, 'offset', offset) end
 if done and mode == 'release' then
   holder, expiry = '', 0
