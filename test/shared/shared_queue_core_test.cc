@@ -362,6 +362,31 @@ TEST_F(SharedQueueCoreTest, ACallWithoutTimeIsNoOutage) {
   EXPECT_TRUE(engine_->AwaitRequest(0, 1));
 }
 
+TEST_F(SharedQueueCoreTest, ACallWithATimeoutTakesNothingForOthers) {
+  engine_->listener()->OnDisconnected(absl::UnavailableError("away"));
+  const size_t before = engine_->requests();
+  core_->AcquireAsync(&executor_, first_.Callback());
+  EXPECT_TRUE(engine_->AwaitRequest(before, 0));
+  EXPECT_TRUE(Count().ok());
+  engine_->SetItems(1);
+  EXPECT_TRUE(Count(absl::Seconds(1)).ok());
+  EXPECT_FALSE(first_.called());
+  EXPECT_TRUE(Count().ok());
+  EXPECT_NE(first_.Await(), nullptr);
+}
+
+TEST_F(SharedQueueCoreTest, ACallThatHasNoTimeForAnAnswerIsNotSent) {
+  engine_->SetReplies(false);
+  auto slow = Async([this] { return Count().status(); });
+  absl::SleepFor(absl::Milliseconds(100));
+  engine_->SetReplies(true);
+  EXPECT_EQ(slow.get(), absl::OkStatus());
+  const size_t before = engine_->requests();
+  EXPECT_TRUE(absl::IsUnavailable(Count(absl::Milliseconds(50)).status()));
+  EXPECT_EQ(engine_->requests(), before);
+  EXPECT_EQ(Count(absl::Seconds(1)).status(), absl::OkStatus());
+}
+
 // Nobody else tells the engine of a worker.
 TEST_F(SharedQueueCoreTest, WhatCameDuringACallWithATimeoutIsTold) {
   engine_->SetReplies(false);
@@ -711,6 +736,26 @@ class SharedQueueCoreLeaseTest : public SharedQueueCoreTest {
  protected:
   SharedQueueCoreLeaseTest() : SharedQueueCoreTest(absl::Seconds(30)) {}
 };
+
+// A worker's last item, and what it would have given back, are not ended
+// because nobody could be told for so long.
+TEST_F(SharedQueueCoreLeaseTest, AnEndIsUnheardUntilTheEngineAnswers) {
+  core_->AcquireAsync(&slow_executor_, first_.Callback());
+  AwaitWaiting(1);
+  engine_->PushNow("x", 1);
+  engine_->SetRefuses(true);
+  core_->Close();
+  clock_.Step(absl::Minutes(1));
+  clock_.Step(absl::Minutes(1));
+  EXPECT_FALSE(core_->AwaitNothingHeld(absl::ZeroDuration()));
+  EXPECT_FALSE(core_->EndsAreKnown());
+  engine_->SetRefuses(false);
+  clock_.Step(absl::Minutes(1));
+  EXPECT_TRUE(core_->AwaitNothingHeld(absl::ZeroDuration()));
+  EXPECT_TRUE(core_->EndsAreKnown());
+  EXPECT_EQ(engine_->AwaitGivenBack(), 1);
+  slow_executor_.RunAll();
+}
 
 TEST_F(SharedQueueCoreLeaseTest, ManyItemsAreTakenAndRenewedInPieces) {
   engine_->SetItems(1700);

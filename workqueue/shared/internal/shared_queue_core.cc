@@ -264,7 +264,7 @@ SharedQueueCore::~SharedQueueCore() {
     AwaitLastPushes();
     std::vector<EngineOperation> ends;
     ends.swap(ended_);
-    for (const auto& it : unheard_ends_) ends.push_back(it.second.operation);
+    for (const auto& it : unheard_ends_) ends.push_back(it.second);
     // Other processes get at once what no worker of this one has taken.
     if (added_to_loop_ && (!ends.empty() || !in_hand_.empty())) {
       // Each item goes before those that are queued: the last one goes first.
@@ -345,10 +345,8 @@ void SharedQueueCore::NoteEnds(absl::Span<const EngineOperation> operations,
     if (!IsEnd(it.code)) continue;
     --ending_;
     if (!heard) {
-      const absl::Time now = clock()->TimeNow();
-      unheard_ends_.try_emplace({it.item, it.x},
-                                UnheardEnd{it, now + options_.lease});
-      Notice(now + RetryAfter());
+      unheard_ends_.try_emplace({it.item, it.x}, it);
+      Notice(clock()->TimeNow() + RetryAfter());
     } else if (!unheard_ends_.empty()) {
       unheard_ends_.erase({it.item, it.x});
     }
@@ -536,13 +534,16 @@ void SharedQueueCore::Send(Call* call) {
 void SharedQueueCore::SendAlone(Call* call) {
   const auto turn = [this]()
                         ABSL_NO_THREAD_SAFETY_ANALYSIS { return !sending_; };
-  if (MachineClock()->AwaitWithDeadline(&mu_, absl::Condition(&turn),
-                                        call->deadline)) {
-    calls_.push_front(call);
-    SendTogether(/*alone=*/true);
-  } else {
+  if (!MachineClock()->AwaitWithDeadline(&mu_, absl::Condition(&turn),
+                                         call->deadline)) {
     call->status =
         absl::UnavailableError("an earlier request waits for the engine");
+  } else if (call->deadline < MachineClock()->TimeNow() + round_trip_) {
+    // Without an answer in time, all calls would need a new connection.
+    call->status = absl::UnavailableError("the latest request took longer");
+  } else {
+    calls_.push_front(call);
+    SendTogether(/*alone=*/true);
   }
 }
 
@@ -594,10 +595,13 @@ void SharedQueueCore::SendTogether(bool alone) {
     request.operations.insert(request.operations.end(),
                               call->operations.begin(), call->operations.end());
   }
-  // Without pushes the process can only take what there is.
-  (listening_ ? request.waiting_workers : request.take) += Wanted();
   const absl::Time start = MachineClock()->TimeNow();
-  request.take += ChooseAhead(start);
+  if (listening_) request.waiting_workers = Wanted();
+  if (!alone) {
+    // Without pushes the process can only take what there is.
+    if (!listening_) request.take += Wanted();
+    request.take += ChooseAhead(start);
+  }
   request.received = received_;
   request.now = EngineTime();
   const absl::Time sent_at = clock()->TimeNow();
@@ -611,13 +615,14 @@ void SharedQueueCore::SendTogether(bool alone) {
     round_trip = MachineClock()->TimeNow() - start;
   }
   awaits_answer_since_ = absl::InfiniteFuture();
-  round_trip_ = round_trip;
   sending_ = false;
   if (!alone) company_ = calls.size() + calls_.size();
-  // It had less time than an answer may take.
+  // It had less time than an answer may take. So it has asked for no items that
+  // others wait for: they would be lost with the answer.
   const bool tells_nothing = alone && (absl::IsUnavailable(reply.status()) ||
                                        absl::IsUnknown(reply.status()));
   if (!tells_nothing) {
+    round_trip_ = round_trip;
     if (reachable_.exchange(reply.ok()) && !reply.ok()) {
       unreachable_since_ = start;
     }
@@ -1536,15 +1541,10 @@ absl::Time SharedQueueCore::Run(absl::Time now) {
       holders_.erase(held->item);
       give_back(held);
     }
-    for (auto it = unheard_ends_.begin(); it != unheard_ends_.end();) {
-      if (now < it->second.until) {
-        operations.push_back(it++->second.operation);
-        ++ending_;
-      } else {
-        it = unheard_ends_.erase(it);
-      }
+    for (const auto& it : unheard_ends_) {
+      operations.push_back(it.second);
+      ++ending_;
     }
-    if (NothingHeld()) WakeSleepers();
     const bool repairs = now >= repair_at_;
     size_t oldest_at = 0, groups_at = 0;
     if (repairs) {

@@ -217,12 +217,6 @@ class SharedQueueCore final : public ByteQueue,
     AcquireId id;
   };
 
-  // An end of a lease that the engine may not have heard.
-  struct UnheardEnd {
-    EngineOperation operation;
-    absl::Time until;  // when the lease has expired
-  };
-
   // EngineListener:
   void OnListening(const std::string& client) override;
   void OnDisconnected(const absl::Status& why) override;
@@ -447,9 +441,9 @@ class SharedQueueCore final : public ByteQueue,
 
   // The ends that are to be sent, or on their way.
   size_t ending_ ABSL_GUARDED_BY(mu_) = 0;
-  // By item and token.
-  absl::btree_map<std::pair<std::string, int64_t>, UnheardEnd> unheard_ends_
-      ABSL_GUARDED_BY(mu_);
+  // The ends that the engine may not have heard, by item and token.
+  absl::btree_map<std::pair<std::string, int64_t>, EngineOperation>
+      unheard_ends_ ABSL_GUARDED_BY(mu_);
 
   Waiters waiters_ ABSL_GUARDED_BY(mu_);
   size_t woken_ ABSL_GUARDED_BY(mu_) = 0;  // of the waiters
