@@ -45,6 +45,16 @@ std::unique_ptr<Queue> NewQueue(const std::string& address) {
   return queue.ok() ? *std::move(queue) : nullptr;
 }
 
+internal::LeaderLease::Options ElectionAt(const std::string& address) {
+  internal::LeaderLease::Options options;
+  options.name = "election";
+  options.redis.address = address;
+  options.identity = "old";
+  options.duration = absl::Hours(1);
+  options.timeout = absl::Seconds(10);
+  return options;
+}
+
 void Sleep(absl::Duration d) { Clock::GetRealClock()->Sleep(d); }
 
 // How a server ends its service. Each is a list of commands.
@@ -244,13 +254,7 @@ TEST_F(SharedQueueSwitchoverTest, WhoLooksDoesNotAskAReplica) {
   const auto queue = NewQueue(proxy.socket_path());
   ASSERT_NE(queue, nullptr);
   ASSERT_TRUE(queue->Add("old"));
-  internal::LeaderLease::Options options;
-  options.name = "election";
-  options.redis.address = proxy.socket_path();
-  options.identity = "old";
-  options.duration = absl::Hours(1);
-  options.timeout = absl::Seconds(10);
-  internal::LeaderLease lease(options);
+  internal::LeaderLease lease(ElectionAt(proxy.socket_path()));
   ASSERT_TRUE(lease.Take().ok());
   Send(*server(), {"REPLICAOF", "127.0.0.1", "1"});
   proxy.LeadTo((*other)->socket_path());
@@ -260,6 +264,22 @@ TEST_F(SharedQueueSwitchoverTest, WhoLooksDoesNotAskAReplica) {
   const auto state = lease.Look();
   ASSERT_TRUE(state.ok()) << state.status();
   EXPECT_EQ(state->holder, "");
+}
+
+TEST_F(SharedQueueSwitchoverTest, WhoLooksNeedsNoWrites) {
+  if (server() == nullptr) return;
+  const auto queue = NewQueue(server()->socket_path());
+  ASSERT_NE(queue, nullptr);
+  ASSERT_TRUE(queue->Add("x"));
+  internal::LeaderLease lease(ElectionAt(server()->socket_path()));
+  ASSERT_TRUE(lease.Take().ok());
+  Send(*server(), {"CONFIG", "SET", "min-replicas-to-write", "1"});
+  const auto snapshot = queue->TakeSnapshot();
+  ASSERT_TRUE(snapshot.ok()) << snapshot.status();
+  EXPECT_EQ(snapshot->queued.size(), 1u);
+  const auto state = lease.Look();
+  ASSERT_TRUE(state.ok()) << state.status();
+  EXPECT_EQ(state->holder, "old");
 }
 
 // Errors of a server that refuses its service for a while. The client must try
