@@ -189,9 +189,9 @@ using ItemReceiver = absl::FunctionRef<void(const T& item, int priority)>;
 // functions hand out leases in the place of `Done()`, bound how long a call
 // blocks, take several items at a time, or tell what is in the queue.
 //
-// `T` is copyable. Two equal items are the same item. A queue may hash, compare,
-// copy, move and destroy items with its lock held. These functions of `T` must
-// not call the queue.
+// `T` is copyable. Two equal items are the same item. A queue may hash,
+// compare, copy, move and destroy items with its lock held. These functions of
+// `T` must not call the queue.
 //
 // An implementation keeps its items in the memory of this process, or in an
 // engine that several processes share, as a `SharedQueue` does. Such an engine
