@@ -108,7 +108,7 @@ struct AddOptions {
 
   // Whether an item that waits already is added at the time of `after`, even if
   // that is later. Its `priority` and `retry` count as those of any addition.
-  // (A `SharedQueue` reschedules at priority 0, and leaves a retry that waits a
+  // (In a `SharedQueue` the priority must be 0, and a retry that waits stays a
   // retry.) Does not combine with `rate_limited`.
   bool reschedule = false;
 

@@ -107,6 +107,7 @@ absl::Time Timers::Run(absl::Time now) {
       waiting_.Remove(slot);
       Entry* const entry = entries_.At(slot);
       entry->submitted = true;
+      entry->ended = shut_down_;
       *last = entry;
       last = &entry->next;
       ++count;
@@ -128,18 +129,16 @@ void Timers::Call(Entry* entry) {
     Remove(entry);
   };
   TimerCallback callback;  // destroyed before the entry
-  bool shut_down;
   {
     MutexLock lock(&mu_);
     ++calls_;
     callback = std::exchange(entry->callback, nullptr);
-    shut_down = shut_down_;
   }
   if (callback == nullptr) return;
   std::move(callback)(
-      shut_down ? internal::MakeError(absl::StatusCode::kCancelled,
-                                      "the timers have been shut down")
-                : absl::OkStatus());
+      entry->ended ? internal::MakeError(absl::StatusCode::kCancelled,
+                                         "the timers have been shut down")
+                   : absl::OkStatus());
 }
 
 void Timers::Remove(Entry* entry) {

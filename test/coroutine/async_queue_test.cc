@@ -21,6 +21,7 @@
 #include "absl/synchronization/blocking_counter.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "workqueue/coroutine/internal/stoppable_wait.h"
 #include "workqueue/coroutine/spawn.h"
 #include "workqueue/coroutine/sync_wait.h"
 #include "workqueue/coroutine/task.h"
@@ -168,6 +169,33 @@ class StopTest : public ::testing::Test {
   std::stop_source stop_;
   Results results_;
 };
+
+// Waits for a callback that comes at once, and counts the cancels.
+Task<void> AwaitAtOnce(Executor* executor, std::stop_token stop, int* cancels) {
+  const auto begin = [](Executor*,
+                        absl::AnyInvocable<void(absl::Status) &&> callback) {
+    std::move(callback)(absl::OkStatus());
+    return 0;
+  };
+  const auto cancel = [cancels](int) {
+    ++*cancels;
+    return false;
+  };
+  EXPECT_TRUE((co_await internal::WaitForCallback<absl::Status>(
+                   begin, cancel, executor, std::move(stop)))
+                  .ok());
+}
+
+// What it has waited for may be gone then.
+TEST_F(StopTest, AfterTheCallbackNothingIsCancelled) {
+  int cancels = 0;
+  Spawn(&inline_executor_,
+        AwaitAtOnce(&executor_, stop_.get_token(), &cancels));
+  ASSERT_EQ(executor_.size(), 1u) << "the coroutine has not continued";
+  stop_.request_stop();
+  EXPECT_EQ(cancels, 0);
+  executor_.RunAll();
+}
 
 TEST_F(StopTest, BeforeTheWait) {
   queue_.Add("a");

@@ -619,6 +619,51 @@ TEST_P(EngineSuite, AShutdownDropsWhatWaits) {
   EXPECT_EQ(Do({Operation::kAdd, "new"}), kNewItem);
 }
 
+TEST_P(EngineSuite, WhatWouldWaitForEverEndsAfterAShutdown) {
+  const EngineReply taken =
+      Apply({{Operation::kAdd, "x"}, {Operation::kAdd, "y"}}, 2);
+  ASSERT_EQ(taken.items.size(), 2u);
+  Apply({{Operation::kAdd, "y"},
+         {Operation::kShutDown, "", Operation::kDrain},
+         {Operation::kAbandon, "x", taken.items[0].token, kForever, 1},
+         {Operation::kAbandon, "y", taken.items[1].token, kForever, 1}});
+  EXPECT_EQ(StateOf("x"), "idle");
+  EXPECT_EQ(StateOf("y"), "queued 0");
+  const EngineReply reply = Apply({{Operation::kDone, "y", Take().token}});
+  EXPECT_EQ(reply.ready + reply.processing, 0);
+}
+
+TEST_P(EngineSuite, WhatIsAbandonedAfterAShutdownKeepsItsKind) {
+  const std::string ordinary = "0 1 g";
+  Apply({{Operation::kSetGroups, "", kForever, kForever},
+         {Operation::kAdd, "x", 0, 0, 0, ordinary},
+         {Operation::kAdd, "y", 0, 0, 0, ordinary}});
+  const EngineReply taken = Apply({}, 2);
+  ASSERT_EQ(taken.items.size(), 2u);
+  Apply({{Operation::kAdd, "y", 0, 0, 0, ordinary},
+         {Operation::kShutDown, "", Operation::kDrain},
+         {Operation::kAbandon, "x", taken.items[0].token},
+         {Operation::kAbandon, "y", taken.items[1].token}});
+  now_ += 5 * kSecond;
+  // One retry may be in process, and an ordinary item beside it.
+  EXPECT_EQ(Apply({{Operation::kSetGroups, "", kForever, 1}}, 2).items.size(),
+            2u);
+}
+
+TEST_P(EngineSuite, ARescheduleKeepsAPriorityAboveZero) {
+  for (const int64_t priority : {7, -7}) {
+    const int64_t kept = std::max<int64_t>(priority, 0);
+    Do({Operation::kAddAfter, "x", 10 * kSecond, priority});
+    Do({Operation::kReschedule, "x", 5 * kSecond});
+    EXPECT_EQ(StateOf("x"), absl::StrCat("waits ", kept, " for 5 s"));
+    Do({Operation::kCancelDelayed, "x"});
+    Do({Operation::kAddAfter, "x", 10 * kSecond, priority});
+    EXPECT_EQ(Do({Operation::kReschedule, "x"}), kNewItem);
+    EXPECT_EQ(StateOf("x"), absl::StrCat("queued ", kept));
+    Do({Operation::kDone, "x", Take().token});
+  }
+}
+
 TEST_P(EngineSuite, AnotherNumberOfPartitionsIsRefused) {
   Do({Operation::kAdd, "x"});
   const auto other = NewEngine(/*partitions=*/2);

@@ -317,6 +317,18 @@ TEST_P(TimersTest, TheDestructorWaitsForCallbacks) {
   EXPECT_EQ(ended, 100);
 }
 
+TEST_P(TimersTest, AShutdownDoesNotEndWhatHasBeenSubmitted) {
+  ManualExecutor executor;
+  Timers timers(Options());
+  timers.CallAfter(kSecond, &executor, Note("a"));
+  timers.CallAfter(2 * kSecond, &executor, Note("b"));
+  clock_.Step(kSecond);
+  timers.ShutDown();
+  clock_.Step(absl::ZeroDuration());
+  executor.RunAll();
+  EXPECT_EQ(Noted(), (Notes{At("a", 1), ShutDown("b", 1)}));
+}
+
 TEST_P(TimersTest, AfterAShutdownNothingWaits) {
   Timers timers(Options());
   timers.CallAfter(kSecond, &inline_executor_, Note("a"));

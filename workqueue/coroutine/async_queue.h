@@ -65,8 +65,9 @@ class AsyncQueue {
   // `std::stop_source::request_stop()` does not wait for the coroutines.
   //
   // The destructor of the queue shuts it down, and blocks until all coroutines
-  // that wait have continued. They must not use the queue any more. A coroutine
-  // must not be destroyed while it waits.
+  // that wait have continued. They must not use the queue any more. It does not
+  // wait for a coroutine whose wait a stop has ended: await the end of that
+  // task. A coroutine must not be destroyed while it waits.
   //
   // `co_await` throws `std::bad_alloc` if there is no memory. Then the
   // coroutine has taken no item.

@@ -60,8 +60,9 @@ class AsyncTimers {
   // the coroutine does not suspend.
   //
   // The destructor of the timers ends all waits, and blocks until the
-  // coroutines have continued and wait for something else. A coroutine must not
-  // be destroyed while it waits.
+  // coroutines have continued and wait for something else. It does not wait for
+  // a coroutine whose wait a stop has ended: await the end of that task. A
+  // coroutine must not be destroyed while it waits.
   //
   // `co_await` throws `std::bad_alloc` if there is no memory.
   auto After(absl::Duration delay) const {

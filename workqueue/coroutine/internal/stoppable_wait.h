@@ -69,7 +69,9 @@ class [[nodiscard]] StoppableWait {
       return true;  // The coroutine may be gone.
     }
     id_ = begin_(executor_, callback);
-    on_stop_.emplace(stop_, OnStop{this});
+    // After the callback, a stop changes nothing, and what has been begun may
+    // be destroyed.
+    if (events_.load() > 1) on_stop_.emplace(stop_, OnStop{this});
     if (!IsLastEvent()) return true;  // The coroutine may be gone.
     return ResumeOnExecutor();
   }

@@ -652,7 +652,8 @@ end
 -- failure, after `least`. At a limit of the queue it is parked, but not if its lease
 -- has expired long ago: then nobody could ask, and its holder perhaps not renew it.
 -- In a queue that has been shut down nothing waits. There the item counts as being
--- processed meanwhile, with a negative token, so that a drain does not forget it.
+-- processed meanwhile, with a negative token, so that a drain does not forget it,
+-- unless the delay never ends.
 local function abandon(item, e, least, error, fails)
   local delay = fails and retry_delay(e, least, -1) or least
   kind = e[STATE] == DIRTY and e.k or (fails and 1 or e.h or 0)
@@ -667,18 +668,20 @@ local function abandon(item, e, least, error, fails)
       return
     end
   end
-  if delay > 0 and state ~= 0 then
+  if delay > 0 and delay < EXACT and state ~= 0 then
     leave_process(item, e)
     token = token + 1
     e[TOKEN] = -token
+    if grouped then e.k = kind end
     write('ZADD', LEASES, now + delay, item)
     return
   end
+  local added_again = e[STATE] == DIRTY
   stop_processing(item, e)
-  if delay > 0 then
-    wait(item, e, now + delay, e[PRIORITY], false)
-  else
+  if delay <= 0 or (state ~= 0 and added_again) then
     add(item, e, e[PRIORITY])
+  elseif state == 0 then
+    wait(item, e, now + delay, e[PRIORITY], false)
   end
 end
 
@@ -824,8 +827,12 @@ local transitions = {
       wait(item, e, now + delay, 0, true)
       return 1
     end
-    if e[DUE_SEQUENCE] ~= 0 then stop_waiting(item, e) end
-    if add(item, e, 0) then return 2 end
+    local priority = 0
+    if e[DUE_SEQUENCE] ~= 0 then
+      priority = math.max(priority, e[DUE_PRIORITY])
+      stop_waiting(item, e)
+    end
+    if add(item, e, priority) then return 2 end
     return 1
   end,
   -- Cancel the wait.
@@ -1108,7 +1115,7 @@ for _, item in ipairs(dead) do
   if e[STATE] < PROCESSING then
     write('ZREM', LEASES, item)
   elseif e[TOKEN] < 0 then
-    kind = 1
+    kind = e.k or 1
     stop_processing(item, e)
     add(item, e, e[PRIORITY])
     save(item, e)

@@ -388,17 +388,19 @@ void StoredQueue::Abandon(Entry& e, int64_t least, const std::string& error,
     Park(e, limits->stays, added_again);
     return;
   }
-  if (delay > 0 && meta_.shut_down != 0) {
+  if (delay > 0 && delay != kForever && meta_.shut_down != 0) {
     e.in_process.reset();
     e.token = -++meta_.token;
+    e.retry = retry && meta_.has_groups != 0;
     e.expiry = After(delay);
     return;
   }
+  const bool added_again = e.state == State::kDirty;
   StopProcessing(e);
-  if (delay > 0) {
-    Wait(e, After(delay), e.priority, retry, false);
-  } else {
+  if (delay <= 0 || (meta_.shut_down != 0 && added_again)) {
     Add(e, e.priority, retry);
+  } else if (meta_.shut_down == 0) {
+    Wait(e, After(delay), e.priority, retry, false);
   }
 }
 
@@ -529,8 +531,9 @@ int64_t StoredQueue::Do(const EngineOperation& operation) {
         Wait(e, After(x), 0, same, true);
         return kTrue;
       }
+      const int64_t priority = std::max<int64_t>(e.due_priority, 0);
       StopWaiting(e);
-      return AddNow(e, 0, same);
+      return AddNow(e, priority, same);
     }
     case Operation::kCancelDelayed:
       if (!e.Waits()) return kFalse;
@@ -630,7 +633,7 @@ void StoredQueue::DoWhatIsDue(EngineReply* reply) {
     const Change e(this, first->item);
     if (e->token < 0) {
       StopProcessing(*e);
-      Add(*e, e->priority, /*retry=*/true);
+      Add(*e, e->priority, e->retry);
     } else {
       Abandon(*e, 0, "UNAVAILABLE: the lease expired", true);
       ++reply->expired;
