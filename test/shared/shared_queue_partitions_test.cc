@@ -146,6 +146,13 @@ TEST_F(SharedQueuePartitionsTest, AWorkerPausesIfAllPartitionsRefuse) {
   }
 }
 
+TEST_F(SharedQueuePartitionsTest, FindAsksThePartitionOfTheItem) {
+  Write("version", "99", /*partition=*/1);
+  EXPECT_EQ(a_->Find(ItemIn(0)).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(a_->Find(ItemIn(1)).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+}
+
 TEST_F(SharedQueuePartitionsTest, WorkersTakeFromThePartitionsInTurn) {
   for (int i = 0; i < 100; ++i) a_->Add(ItemIn(0, i));
   for (int i = 0; i < 3; ++i) a_->Add(ItemIn(2, i));

@@ -785,15 +785,19 @@ absl::StatusOr<std::vector<FailedItem<T>>> SharedQueue<T>::ListFailures(
 
 template <typename T>
 absl::StatusOr<FailedItem<T>> SharedQueue<T>::Find(const T& item) const {
-  SnapshotOptions<T> options;
-  options.only = std::addressof(item);
+  const std::string bytes = codec_.encode(item);
+  internal::ByteSnapshotOptions options;
+  options.only = &bytes;
   options.details = true;
-  const absl::StatusOr<Snapshot<T>> snapshot = TakeSnapshotWith(options);
-  if (!snapshot.ok()) return snapshot.status();
-  for (const auto* list : {&snapshot->failing, &snapshot->parked}) {
+  options.failures_only = true;
+  const auto taken = queue_.TakeSnapshotWith(options);
+  if (!taken.ok())
+    return Logged(taken.status(), std::addressof(item), "a snapshot");
+  const Snapshot<T> snapshot = ToSnapshot(*taken);
+  for (const auto* list : {&snapshot.failing, &snapshot.parked}) {
     if (!list->empty()) return list->front();
   }
-  absl::Status complete = CheckComplete(*snapshot);
+  absl::Status complete = CheckComplete(snapshot);
   if (!complete.ok()) return complete;
   return absl::NotFoundError("the item has no failures");
 }

@@ -50,7 +50,7 @@ struct HeldItem : HandedOut {
 // Which items a snapshot has. One of the numbers alone, which is neither of one
 // item nor of those that fail, is a request: it does what is due.
 struct ByteSnapshotOptions : SnapshotOptions<std::string> {
-  // Only those that fail or are parked. Not for one item.
+  // Only those that fail or are parked. Of one item, asks its partition only.
   bool failures_only = false;
 };
 

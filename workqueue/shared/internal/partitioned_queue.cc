@@ -537,6 +537,9 @@ void PartitionedQueue::SetLimits(const EngineOperation& limits) {
 
 absl::StatusOr<EngineSnapshot> PartitionedQueue::TakeSnapshotWith(
     const ByteSnapshotOptions& options) {
+  if (options.only != nullptr && options.failures_only) {
+    return PartitionFor(*options.only).TakeSnapshotWith(options);
+  }
   ByteSnapshotOptions numbers;
   numbers.max = 0;
   numbers.timeout = options.timeout;

@@ -1234,7 +1234,7 @@ absl::StatusOr<EngineSnapshot> SharedQueueCore::TakeSnapshotWith(
   EngineSnapshotRequest request;
   request.max = options.max;
   request.details = options.details;
-  request.failures_only = options.failures_only;
+  request.failures_only = options.failures_only && options.only == nullptr;
   if (options.only != nullptr) request.item = *options.only;
   const absl::Time until = MachineClock()->TimeNow() + options.timeout;
   request.now = EngineTime();
