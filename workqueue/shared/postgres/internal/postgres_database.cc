@@ -170,6 +170,8 @@ constexpr absl::string_view kSettings =
     " set_config('lock_timeout', '1s', {local}),"
     // Who is suspended must not keep the others from the queue.
     " set_config('idle_in_transaction_session_timeout', '2s', {local}),"
+    // A warning tells that a commit is on no standby.
+    " set_config('client_min_messages', 'warning', {local}),"
     // What was acknowledged is on the disk.
     " set_config('synchronous_commit', CASE"
     "   WHEN current_setting('synchronous_commit') = 'off' THEN 'on'"
