@@ -1171,6 +1171,28 @@ TEST_F(PostgresServerTest, ACommitThatIsOnNoStandbyIsNotAcknowledged) {
   EXPECT_EQ(queue->Count()->queued, 4u);
 }
 
+// A wait for a standby goes on at the server when the call has ended.
+TEST_F(PostgresServerTest, ListenersWaitForNoStandby) {
+  const auto engine = NewEngine(*server_);
+  auto queue = NewQueue(*engine);
+  const std::string id = "SELECT id FROM workqueue.listener";
+  std::string before;
+  {
+    Connection own(server_->address());
+    before = own.Do(id);
+    own.Do("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+  }
+  server_->Stop();
+  server_->StartAgain();
+  Connection own(server_->address());
+  const absl::Time begin = absl::Now();
+  while (own.Do(id) == before && absl::Now() < begin + absl::Seconds(20)) {
+  }
+  EXPECT_NE(own.Do(id), before);
+  queue.reset();
+  EXPECT_EQ(own.Do(id), "");
+}
+
 // The attempt before may have done it, whatever this one is told.
 TEST_F(PostgresServerTest, ACommitIsUnknownAlthoughTheNextAttemptIsRefused) {
   Connection own(server_->address());

@@ -181,6 +181,10 @@ constexpr absl::string_view kSettings =
 // pooler one without BEGIN.
 constexpr char kShortWait[] = "SELECT set_config('lock_timeout', '1s', true)";
 
+// Of a transaction that waits for no standby.
+constexpr char kOnThisServer[] =
+    "SELECT set_config('synchronous_commit', 'local', true)";
+
 // The key after all that begin with `prefix`. No prefix is empty, or consists
 // of the largest byte.
 std::string EndOf(absl::string_view prefix) {
@@ -908,8 +912,11 @@ absl::Status PostgresDatabase::Tables::Commit() {
   }
   if (!error_.ok()) return error_;
   std::vector<Statement> statements;
-  if (call_.writes && !has_begun_ && connection_.has_pooler()) {
-    statements.push_back({sql_.local_settings});
+  if (call_.writes && !has_begun_) {
+    if (connection_.has_pooler()) statements.push_back({sql_.local_settings});
+    // Only listeners change. A server that lacks them has been started since,
+    // and a wait for a standby may outlast the call.
+    statements.push_back({kOnThisServer});
   }
   if (call_.writes && has_begun_) WriteEntries(&statements);
   for (Statement& it : later_) statements.push_back(std::move(it));
