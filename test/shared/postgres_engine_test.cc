@@ -16,6 +16,7 @@
 #include <libpq-fe.h>
 #include <netdb.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 #include <sys/un.h>
@@ -911,6 +912,51 @@ TEST_F(PostgresEngineTest, AnOutageIsNotMadeWorse) {
   refuses.get();
   EXPECT_GT(connections, 5);
   EXPECT_LT(connections, 40);
+}
+
+// Only a full disk is a full engine, which takes no adds.
+TEST_F(PostgresEngineTest, OnlyAFullDiskIsAFullEngine) {
+  Connection own(address_);
+  const auto engine = NewEngine();
+  auto options = Options(*engine);
+  options.call_timeout = absl::Seconds(1);
+  const auto queue = *Queue::Create(options);
+  const auto fail_adds = [&](const std::string& name) {
+    own.Do(absl::StrCat(
+        "CREATE OR REPLACE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS"
+        " $$ BEGIN RAISE ",
+        name,
+        "; END $$;"
+        "CREATE OR REPLACE TRIGGER fail BEFORE INSERT ON workqueue.entry"
+        " FOR EACH ROW WHEN (NEW.key >= 'i' AND NEW.key < 'j')"
+        " EXECUTE FUNCTION fail()"));
+    const absl::Status status = Add(*queue, "x");
+    own.Do("DROP TRIGGER fail ON workqueue.entry");
+    return status;
+  };
+  const absl::Status full = fail_adds("disk_full");
+  EXPECT_TRUE(absl::IsResourceExhausted(full)) << full;
+  for (const char* const name : {"out_of_memory", "insufficient_resources"}) {
+    const absl::Status status = fail_adds(name);
+    EXPECT_TRUE(absl::IsUnavailable(status) || absl::IsUnknown(status))
+        << status;
+  }
+}
+
+TEST_F(PostgresEngineTest, AProcessWithoutFileDescriptorsFindsNoFullEngine) {
+  const auto engine = PostgresEngine::Create(
+      absl::StrCat("postgres://", kSilentHost, ":1/postgres"), nullptr,
+      absl::Milliseconds(10));
+  ASSERT_TRUE(engine.ok()) << engine.status();
+  auto options = Options(**engine);
+  options.call_timeout = absl::Milliseconds(100);
+  rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none = {3, before.rlim_max};  // 0 to 2 are in use
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  const absl::Status status = Queue::Create(options).status();
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
 }
 
 // Of the time of a call, all that it does is a part.
