@@ -457,17 +457,29 @@ absl::StatusOr<EngineSnapshot> TableEngine::Client::TakeSnapshot(
 }
 
 absl::Status TableEngine::Client::AddListener(absl::Time deadline) {
+  const int64_t before = number_;
   int64_t number = 0;
+  std::map<int64_t, std::string> last;  // messages, also of other attempts
   const absl::Status status = state_->database().Run(
       {deadline, /*writes=*/true},
       [&](EngineTables& tables, bool /*full*/) -> absl::Status {
         const absl::StatusOr<int64_t> queue = tables.FindQueue(queue_, layout_);
         if (!queue.ok()) return queue.status();
         if (number != 0) state_->database().Vacate(number);
-        if (number_ != 0) tables.RemoveListener(number_);
         number = tables.AddListener(*queue);
+        if (before == 0) return absl::OkStatus();
+        for (auto& [_, heard] : tables.MessagesOf({{before, received_}})) {
+          for (EngineTables::Message& it : heard.messages) {
+            last.emplace(it.id, std::move(it.body));
+          }
+        }
+        tables.RemoveListener(before);
         return absl::OkStatus();
       });
+  for (const auto& [id, body] : last) {
+    received_ = id;
+    EngineMessage::Unpack(body).Deliver(listener_);
+  }
   if (!status.ok()) {
     if (number != 0) state_->database().Vacate(number);
     return status;
@@ -493,9 +505,11 @@ void TableEngine::Client::ListenAgain() {
   listener_->OnDisconnected(absl::UnavailableError(
       "nobody is known to listen here: another process has found so, or the "
       "database has been started again"));
-  state_->database().Vacate(number_);
+  const int64_t before = number_;
   // If this fails, the next look tries again.
   AddListener(MachineTime() + kLookPeriod).IgnoreError();
+  // Not earlier: who finds nobody there removes what he has been sent.
+  state_->database().Vacate(before);
 }
 
 void TableEngine::Client::StopListening() {
