@@ -1371,6 +1371,24 @@ TEST_F(PostgresServerTest, AListenerGoesOnBesideItsLostConnection) {
   }
 }
 
+TEST_F(PostgresServerTest, AConnectionThatMayNotListenIsTriedEachSecond) {
+  Connection own(server_->address());
+  own.Do(
+      "CREATE ROLE plain LOGIN; GRANT USAGE ON SCHEMA workqueue TO plain;"
+      "GRANT ALL ON ALL TABLES IN SCHEMA workqueue TO plain");
+  const auto engine =
+      *PostgresEngine::Create(server_->address() + "&user=plain");
+  const auto queue = NewQueue(*engine);
+  own.Do(
+      "REVOKE EXECUTE ON FUNCTION pg_try_advisory_lock(bigint) FROM PUBLIC;"
+      "SELECT pg_terminate_backend(pid) FROM pg_locks"
+      " WHERE locktype = 'advisory' AND objsubid = 1");
+  absl::SleepFor(absl::Seconds(4));
+  const std::string sessions =
+      own.Do("SELECT sum(sessions) FROM pg_stat_database");
+  EXPECT_LT(std::stoi(sessions), 50);
+}
+
 // A server that is put back to an older state, or the standby that takes its
 // place, counts messages anew, and does not know the last listeners.
 TEST_F(PostgresServerTest, ProcessesGoOnWithoutTheLatestPart) {

@@ -52,11 +52,16 @@ class StoreOf final : public OrderedStore {
 };
 
 // Has one queue, and forgets its first listener. A message comes to that when
-// the engine has looked.
+// the engine has looked. Refuses all but the first `most_writes`.
 class FakeDatabase final : public EngineDatabase {
  public:
+  explicit FakeDatabase(int most_writes = 1000) : most_writes_(most_writes) {}
+
   absl::Status Run(const Call& call, const Body& body) override {
     if (!call.writes) ++reads_;
+    if (call.writes && ++writes_ > most_writes_) {
+      return absl::UnavailableError("refused");
+    }
     Tables tables(this, call.writes);
     return body(tables, /*full=*/false);
   }
@@ -91,6 +96,7 @@ class FakeDatabase final : public EngineDatabase {
   }
 
   int reads() const { return reads_; }
+  int writes() const { return writes_; }
 
  private:
   class Tables final : public EngineTables {
@@ -138,7 +144,8 @@ class FakeDatabase final : public EngineDatabase {
   uint32_t wakes_ ABSL_GUARDED_BY(mu_) = 0;
   uint32_t looked_at_ ABSL_GUARDED_BY(mu_) = 0;
   std::atomic<int64_t> last_listener_{0};
-  std::atomic<int> reads_{0};
+  const int most_writes_;
+  std::atomic<int> reads_{0}, writes_{0};
   MemoryStore store_;
 };
 
@@ -189,6 +196,19 @@ TEST(TableEngineTest, WhatComesToTheNumberBeforeIsHeard) {
   listener.listens_again.WaitForNotification();
   engine->StopListening();
   EXPECT_EQ(listener.due_before, 1);
+}
+
+TEST(TableEngineTest, WhoCannotListenAgainTriesItOnceASecond) {
+  auto owned = std::make_unique<FakeDatabase>(/*most_writes=*/1);
+  FakeDatabase& database = *owned;
+  TableEngine source("the database", std::move(owned), /*clock=*/nullptr);
+  SlowListener listener;
+  const auto engine = source.NewEngine("queue", 1, "client");
+  ASSERT_TRUE(engine->Listen(&listener, absl::InfiniteFuture()).ok());
+  for (int i = 0; i < 100; ++i) database.LetLook();
+  EXPECT_GT(database.writes(), 1);
+  EXPECT_LT(database.writes(), 50);
+  engine->StopListening();
 }
 
 TEST(TableEngineTest, ARequestGetsNoReplyOfAnother) {

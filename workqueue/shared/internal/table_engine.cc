@@ -161,6 +161,7 @@ class TableEngine::Client final : public Engine {
   // The last message that it has received. Zero again before it gets another
   // number.
   sync::Atomic<int64_t> received_{0};
+  absl::Time listens_again_at_ = absl::InfinitePast();  // at the earliest
   // The last message that has been removed, and the number.
   int64_t removed_ = 0, removed_of_ = 0;
   // The last request, for a copy of it.
@@ -502,12 +503,16 @@ absl::Status TableEngine::Client::Listen(EngineListener* listener,
 }
 
 void TableEngine::Client::ListenAgain() {
+  // At most that often: it may fail, or not last.
+  const absl::Time now = MachineTime();
+  if (now < listens_again_at_) return;
+  listens_again_at_ = now + kLookPeriod;
   listener_->OnDisconnected(absl::UnavailableError(
       "nobody is known to listen here: another process has found so, or the "
       "database has been started again"));
   const int64_t before = number_;
-  // If this fails, the next look tries again.
-  AddListener(MachineTime() + kLookPeriod).IgnoreError();
+  // If this fails, a later look tries again.
+  AddListener(now + kLookPeriod).IgnoreError();
   // Not earlier: who finds nobody there removes what he has been sent.
   state_->database().Vacate(before);
 }

@@ -1124,10 +1124,11 @@ absl::Status PostgresDatabase::ConnectListening(absl::Time deadline) {
   if (!connection.ok()) return connection.status();
   polls_ = (*connection)->has_pooler();
   listening_ = *std::move(connection);
-  look_ = true;
   std::set<int64_t> all;
   for (const auto& [listener, server] : listeners_) all.insert(listener);
-  return ListenFor(all, deadline);
+  const absl::Status status = ListenFor(all, deadline);
+  look_ |= status.ok();
+  return status;
 }
 
 absl::Status PostgresDatabase::ListenFor(const std::set<int64_t>& listeners,
@@ -1163,8 +1164,8 @@ absl::Status PostgresDatabase::Occupy(int64_t listener, int64_t server,
     status = ConnectListening(deadline);
     if (status.ok()) {
       listeners_[listener] = server;
-      look_ = true;
       status = ListenFor({listener}, deadline);
+      look_ |= status.ok();
     }
   }
   Wake();
