@@ -16,6 +16,7 @@
 #include <libpq-fe.h>
 #include <netdb.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 #include <sys/un.h>
@@ -873,7 +874,7 @@ class SilentServer {
 
 TEST_F(PostgresEngineTest, AnElectorEndsWhileItConnects) {
   const SilentServer silent;
-  const auto engine =
+  auto engine =
       PostgresEngine::Create(silent.address(), nullptr, absl::Milliseconds(10));
   ASSERT_TRUE(engine.ok()) << engine.status();
   close(silent.Accept());
@@ -883,13 +884,15 @@ TEST_F(PostgresEngineTest, AnElectorEndsWhileItConnects) {
   options.lease_duration = absl::Seconds(90);
   options.renew_deadline = absl::Seconds(60);
   options.retry_period = absl::Seconds(30);
-  const auto elector = *LeaderElector::Create(std::move(options));
+  auto elector = *LeaderElector::Create(std::move(options));
   ASSERT_EQ(elector->Start(), absl::OkStatus());
   // One of them is the elector's, and the others look for messages.
   const int connections[] = {silent.Accept(), silent.Accept(), silent.Accept()};
   const absl::Time begin = absl::Now();
   elector->Stop();
-  EXPECT_LT(absl::Now() - begin, absl::Seconds(10));
+  elector = nullptr;
+  *engine = nullptr;
+  EXPECT_LT(absl::Now() - begin, absl::Seconds(4));
   for (int it : connections) close(it);
 }
 
@@ -911,6 +914,51 @@ TEST_F(PostgresEngineTest, AnOutageIsNotMadeWorse) {
   refuses.get();
   EXPECT_GT(connections, 5);
   EXPECT_LT(connections, 40);
+}
+
+// Only a full disk is a full engine, which takes no adds.
+TEST_F(PostgresEngineTest, OnlyAFullDiskIsAFullEngine) {
+  Connection own(address_);
+  const auto engine = NewEngine();
+  auto options = Options(*engine);
+  options.call_timeout = absl::Seconds(1);
+  const auto queue = *Queue::Create(options);
+  const auto fail_adds = [&](const std::string& name) {
+    own.Do(absl::StrCat(
+        "CREATE OR REPLACE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS"
+        " $$ BEGIN RAISE ",
+        name,
+        "; END $$;"
+        "CREATE OR REPLACE TRIGGER fail BEFORE INSERT ON workqueue.entry"
+        " FOR EACH ROW WHEN (NEW.key >= 'i' AND NEW.key < 'j')"
+        " EXECUTE FUNCTION fail()"));
+    const absl::Status status = Add(*queue, "x");
+    own.Do("DROP TRIGGER fail ON workqueue.entry");
+    return status;
+  };
+  const absl::Status full = fail_adds("disk_full");
+  EXPECT_TRUE(absl::IsResourceExhausted(full)) << full;
+  for (const char* const name : {"out_of_memory", "insufficient_resources"}) {
+    const absl::Status status = fail_adds(name);
+    EXPECT_TRUE(absl::IsUnavailable(status) || absl::IsUnknown(status))
+        << status;
+  }
+}
+
+TEST_F(PostgresEngineTest, AProcessWithoutFileDescriptorsFindsNoFullEngine) {
+  const auto engine = PostgresEngine::Create(
+      absl::StrCat("postgres://", kSilentHost, ":1/postgres"), nullptr,
+      absl::Milliseconds(10));
+  ASSERT_TRUE(engine.ok()) << engine.status();
+  auto options = Options(**engine);
+  options.call_timeout = absl::Milliseconds(100);
+  rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none = {3, before.rlim_max};  // 0 to 2 are in use
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  const absl::Status status = Queue::Create(options).status();
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
 }
 
 // Of the time of a call, all that it does is a part.
@@ -1136,15 +1184,16 @@ TEST_F(PostgresServerTest, AStandbyBehindAPoolerIsAwaited) {
 
 // The server ends a commit as if it had succeeded if somebody cancels the wait
 // for the standby, or ends the session. A request that is made again finds that
-// it has been applied.
+// it has been applied. Only a warning tells it, which a role may not want.
 TEST_F(PostgresServerTest, ACommitThatIsOnNoStandbyIsNotAcknowledged) {
+  Connection own(server_->address());
+  own.Do("ALTER ROLE test SET client_min_messages = error");
   const auto engine = NewEngine(*server_);
   auto options = Options(*engine);
   options.call_timeout = absl::Seconds(1);
   auto created = Queue::Create(options);
   ASSERT_TRUE(created.ok()) << created.status();
   const auto queue = *std::move(created);
-  Connection own(server_->address());
   own.Do("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
   own.Do("SELECT pg_reload_conf()");
   while (Add(*queue, "until it is so").ok()) {
@@ -1168,6 +1217,28 @@ TEST_F(PostgresServerTest, ACommitThatIsOnNoStandbyIsNotAcknowledged) {
   while (!Add(*queue, "x").ok()) {
   }
   EXPECT_EQ(queue->Count()->queued, 4u);
+}
+
+// A wait for a standby goes on at the server when the call has ended.
+TEST_F(PostgresServerTest, ListenersWaitForNoStandby) {
+  const auto engine = NewEngine(*server_);
+  auto queue = NewQueue(*engine);
+  const std::string id = "SELECT id FROM workqueue.listener";
+  std::string before;
+  {
+    Connection own(server_->address());
+    before = own.Do(id);
+    own.Do("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+  }
+  server_->Stop();
+  server_->StartAgain();
+  Connection own(server_->address());
+  const absl::Time begin = absl::Now();
+  while (own.Do(id) == before && absl::Now() < begin + absl::Seconds(20)) {
+  }
+  EXPECT_NE(own.Do(id), before);
+  queue.reset();
+  EXPECT_EQ(own.Do(id), "");
 }
 
 // The attempt before may have done it, whatever this one is told.
@@ -1300,6 +1371,47 @@ TEST_F(PostgresServerTest, AListenerGoesOnBesideItsLostConnection) {
   lost.Do("SELECT pg_advisory_unlock_all()");
   while (looks.Do("SELECT count(*)" + ours) != "2") {
   }
+}
+
+// A server far away, or one of several hosts, needs more than a second.
+TEST_F(PostgresServerTest, AListenerComesBackToASlowServer) {
+  const auto engine = NewEngine(*server_);
+  const auto queue = NewQueue(*engine);
+  Connection own(server_->address());
+  own.Do("ALTER SYSTEM SET pre_auth_delay = 2");
+  own.Do("SELECT pg_reload_conf()");
+  while (own.Do("SHOW pre_auth_delay") != "2s") {
+  }
+  const std::string locks =
+      " FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND"
+      " mode = 'ExclusiveLock'";
+  const std::string count = "SELECT count(*)" + locks;
+  EXPECT_EQ(own.Do(count), "1");
+  own.Do("SELECT pg_terminate_backend(pid)" + locks);
+  while (own.Do(count) != "0") {
+  }
+  const absl::Time begin = absl::Now();
+  while (own.Do(count) != "1" && absl::Now() < begin + absl::Seconds(20)) {
+  }
+  EXPECT_EQ(own.Do(count), "1");
+}
+
+TEST_F(PostgresServerTest, AConnectionThatMayNotListenIsTriedEachSecond) {
+  Connection own(server_->address());
+  own.Do(
+      "CREATE ROLE plain LOGIN; GRANT USAGE ON SCHEMA workqueue TO plain;"
+      "GRANT ALL ON ALL TABLES IN SCHEMA workqueue TO plain");
+  const auto engine =
+      *PostgresEngine::Create(server_->address() + "&user=plain");
+  const auto queue = NewQueue(*engine);
+  own.Do(
+      "REVOKE EXECUTE ON FUNCTION pg_try_advisory_lock(bigint) FROM PUBLIC;"
+      "SELECT pg_terminate_backend(pid) FROM pg_locks"
+      " WHERE locktype = 'advisory' AND objsubid = 1");
+  absl::SleepFor(absl::Seconds(4));
+  const std::string sessions =
+      own.Do("SELECT sum(sessions) FROM pg_stat_database");
+  EXPECT_LT(std::stoi(sessions), 50);
 }
 
 // A server that is put back to an older state, or the standby that takes its

@@ -26,6 +26,7 @@
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/shared/internal/engine.h"
 #include "workqueue/shared/internal/ordered_store.h"
+#include "workqueue/shared/internal/stored_queue.h"
 
 namespace workqueue::internal::table_engine_test {
 namespace {
@@ -50,12 +51,18 @@ class StoreOf final : public OrderedStore {
   OrderedStore& store_;
 };
 
-// Has one queue, and forgets its first listener.
+// Has one queue, and forgets its first listener. A message comes to that when
+// the engine has looked. Refuses all but the first `most_writes`.
 class FakeDatabase final : public EngineDatabase {
  public:
+  explicit FakeDatabase(int most_writes = 1000) : most_writes_(most_writes) {}
+
   absl::Status Run(const Call& call, const Body& body) override {
     if (!call.writes) ++reads_;
-    Tables tables(this);
+    if (call.writes && ++writes_ > most_writes_) {
+      return absl::UnavailableError("refused");
+    }
+    Tables tables(this, call.writes);
     return body(tables, /*full=*/false);
   }
   void Interrupted() override {}
@@ -89,11 +96,13 @@ class FakeDatabase final : public EngineDatabase {
   }
 
   int reads() const { return reads_; }
+  int writes() const { return writes_; }
 
  private:
   class Tables final : public EngineTables {
    public:
-    explicit Tables(FakeDatabase* database) : database_(*database) {}
+    Tables(FakeDatabase* database, bool writes)
+        : database_(*database), writes_(writes) {}
 
     absl::StatusOr<int64_t> FindQueue(absl::string_view /*name*/,
                                       const std::string& /*layout*/) override {
@@ -116,6 +125,9 @@ class FakeDatabase final : public EngineDatabase {
       Messages messages;
       for (const auto& it : listeners) {
         if (it.first > 1) messages[it.first] = {};
+        if (it.first > 1 || !writes_) continue;
+        messages[it.first].messages = {
+            {17, EngineMessage{EngineMessage::kDue, 1}.Pack()}};
       }
       return messages;
     }
@@ -125,13 +137,15 @@ class FakeDatabase final : public EngineDatabase {
 
    private:
     FakeDatabase& database_;
+    const bool writes_;
   };
 
   absl::Mutex mu_;
   uint32_t wakes_ ABSL_GUARDED_BY(mu_) = 0;
   uint32_t looked_at_ ABSL_GUARDED_BY(mu_) = 0;
   std::atomic<int64_t> last_listener_{0};
-  std::atomic<int> reads_{0};
+  const int most_writes_;
+  std::atomic<int> reads_{0}, writes_{0};
   MemoryStore store_;
 };
 
@@ -146,11 +160,14 @@ class SlowListener final : public EngineListener {
   }
   void OnDisconnected(const absl::Status& /*why*/) override {}
   void OnPush(HandedOut /*item*/, int64_t /*now*/) override {}
-  void OnDue(int64_t /*ticks*/) override {}
+  void OnDue(int64_t /*ticks*/) override {
+    if (!listens_again.HasBeenNotified()) ++due_before;
+  }
   void OnShutDown(int64_t /*count*/) override {}
   void OnChanged() override {}
 
   absl::Notification listens_again;
+  std::atomic<int> due_before{0};
 };
 
 // It would be called after its end.
@@ -167,6 +184,31 @@ TEST(TableEngineTest, WhoeverStopsToListenWhileItListensAgainIsForgotten) {
   const int reads = database.reads();
   database.LetLook();
   EXPECT_EQ(database.reads(), reads) << "somebody listens";
+}
+
+// It would be removed with the number that it was sent to.
+TEST(TableEngineTest, WhatComesToTheNumberBeforeIsHeard) {
+  TableEngine source("the database", std::make_unique<FakeDatabase>(),
+                     /*clock=*/nullptr);
+  SlowListener listener;
+  const auto engine = source.NewEngine("queue", 1, "client");
+  ASSERT_TRUE(engine->Listen(&listener, absl::InfiniteFuture()).ok());
+  listener.listens_again.WaitForNotification();
+  engine->StopListening();
+  EXPECT_EQ(listener.due_before, 1);
+}
+
+TEST(TableEngineTest, WhoCannotListenAgainTriesItOnceASecond) {
+  auto owned = std::make_unique<FakeDatabase>(/*most_writes=*/1);
+  FakeDatabase& database = *owned;
+  TableEngine source("the database", std::move(owned), /*clock=*/nullptr);
+  SlowListener listener;
+  const auto engine = source.NewEngine("queue", 1, "client");
+  ASSERT_TRUE(engine->Listen(&listener, absl::InfiniteFuture()).ok());
+  for (int i = 0; i < 100; ++i) database.LetLook();
+  EXPECT_GT(database.writes(), 1);
+  EXPECT_LT(database.writes(), 50);
+  engine->StopListening();
 }
 
 TEST(TableEngineTest, ARequestGetsNoReplyOfAnother) {

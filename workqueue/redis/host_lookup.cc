@@ -96,7 +96,8 @@ absl::StatusOr<std::shared_ptr<HostLookup>> HostLookup::Begin(
   };
   if (lookup->done_.ok() && TryCall(start)) return lookup;
   AllInProgress().erase({ProcessId(), host});
-  return absl::ResourceExhaustedError(absl::StrCat(
+  // It does not mean that a server is full.
+  return absl::UnavailableError(absl::StrCat(
       "no thread or no file descriptor is left to resolve ", host));
 }
 

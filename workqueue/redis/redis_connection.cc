@@ -223,7 +223,7 @@ absl::StatusOr<std::unique_ptr<RedisConnection>> RedisConnection::Connect(
       Now() + std::min(timeout, options.connect_timeout);
   auto connection = absl::WrapUnique(new RedisConnection(options, interrupt));
   if (connection->reader_ == nullptr) {
-    return absl::ResourceExhaustedError("no memory to connect");
+    return absl::UnavailableError("no memory to connect");
   }
   const auto addresses = connection->Resolve(deadline);
   if (!addresses.ok()) return addresses.status();

@@ -161,6 +161,7 @@ class TableEngine::Client final : public Engine {
   // The last message that it has received. Zero again before it gets another
   // number.
   sync::Atomic<int64_t> received_{0};
+  absl::Time listens_again_at_ = absl::InfinitePast();  // at the earliest
   // The last message that has been removed, and the number.
   int64_t removed_ = 0, removed_of_ = 0;
   // The last request, for a copy of it.
@@ -457,17 +458,29 @@ absl::StatusOr<EngineSnapshot> TableEngine::Client::TakeSnapshot(
 }
 
 absl::Status TableEngine::Client::AddListener(absl::Time deadline) {
+  const int64_t before = number_;
   int64_t number = 0;
+  std::map<int64_t, std::string> last;  // messages, also of other attempts
   const absl::Status status = state_->database().Run(
       {deadline, /*writes=*/true},
       [&](EngineTables& tables, bool /*full*/) -> absl::Status {
         const absl::StatusOr<int64_t> queue = tables.FindQueue(queue_, layout_);
         if (!queue.ok()) return queue.status();
         if (number != 0) state_->database().Vacate(number);
-        if (number_ != 0) tables.RemoveListener(number_);
         number = tables.AddListener(*queue);
+        if (before == 0) return absl::OkStatus();
+        for (auto& [_, heard] : tables.MessagesOf({{before, received_}})) {
+          for (EngineTables::Message& it : heard.messages) {
+            last.emplace(it.id, std::move(it.body));
+          }
+        }
+        tables.RemoveListener(before);
         return absl::OkStatus();
       });
+  for (const auto& [id, body] : last) {
+    received_ = id;
+    EngineMessage::Unpack(body).Deliver(listener_);
+  }
   if (!status.ok()) {
     if (number != 0) state_->database().Vacate(number);
     return status;
@@ -490,12 +503,18 @@ absl::Status TableEngine::Client::Listen(EngineListener* listener,
 }
 
 void TableEngine::Client::ListenAgain() {
+  // At most that often: it may fail, or not last.
+  const absl::Time now = MachineTime();
+  if (now < listens_again_at_) return;
+  listens_again_at_ = now + kLookPeriod;
   listener_->OnDisconnected(absl::UnavailableError(
       "nobody is known to listen here: another process has found so, or the "
       "database has been started again"));
-  state_->database().Vacate(number_);
-  // If this fails, the next look tries again.
-  AddListener(MachineTime() + kLookPeriod).IgnoreError();
+  const int64_t before = number_;
+  // If this fails, a later look tries again.
+  AddListener(now + kLookPeriod).IgnoreError();
+  // Not earlier: who finds nobody there removes what he has been sent.
+  state_->database().Vacate(before);
 }
 
 void TableEngine::Client::StopListening() {

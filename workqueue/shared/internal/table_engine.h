@@ -121,7 +121,8 @@ class EngineDatabase {
   virtual void Vacate(int64_t listener) = 0;
 
   // Blocks until there may be new messages since `HeardSoFar()` returned
-  // `heard`, or for `timeout` on the machine's clock. From one thread.
+  // `heard`, or for `timeout` on the machine's clock, and some seconds longer
+  // to connect. From one thread.
   virtual uint32_t HeardSoFar() = 0;
   virtual void AwaitMessages(uint32_t heard, absl::Duration timeout) = 0;
   // Ends that call, or the next one.

@@ -209,7 +209,7 @@ absl::Status StatusOf(absl::string_view code, absl::string_view text) {
   const auto is = [code](absl::string_view prefix) {
     return absl::StartsWith(code, prefix);
   };
-  if (is("53")) return absl::ResourceExhaustedError(message);
+  if (is("53100")) return absl::ResourceExhaustedError(message);
   if (is("42501")) return absl::PermissionDeniedError(message);
   if (is("28")) return absl::UnauthenticatedError(message);
   if (is("3D")) return absl::NotFoundError(message);
@@ -224,9 +224,9 @@ absl::Status StatusOf(absl::string_view code, absl::string_view text) {
   // The server shuts down, or is a standby that was to write, or the connection
   // has been ended by somebody.
   if (is("57P") || is("0A000") || is("08")) return absl::UnknownError(message);
-  // A transaction that only reads, a conflict, a lock that was not free in
-  // time, a full log.
-  if (is("25") || is("40") || is("55") || is("57") || is("58")) {
+  // A transaction that only reads, a conflict, no memory, a lock that was not
+  // free in time, a full log.
+  if (is("25") || is("40") || is("53") || is("55") || is("57") || is("58")) {
     return absl::UnavailableError(message);
   }
   return absl::InternalError(message);

@@ -64,6 +64,10 @@ constexpr absl::Duration kLongestRetryPeriod = absl::Milliseconds(250);
 // How long what nobody waits for may take.
 constexpr absl::Duration kCleanUpTimeout = absl::Seconds(1);
 
+// How long the connection that listens may take to be made: to a server far
+// away that is many round trips, and each host of an address has its part.
+constexpr absl::Duration kConnectTimeout = absl::Seconds(5);
+
 // `{s}` stands for the schema, and `{v}` for the version. The settings of
 // autovacuum clean often: almost all rows live for a short time.
 constexpr absl::string_view kMigration = R"sql(
@@ -170,6 +174,8 @@ constexpr absl::string_view kSettings =
     " set_config('lock_timeout', '1s', {local}),"
     // Who is suspended must not keep the others from the queue.
     " set_config('idle_in_transaction_session_timeout', '2s', {local}),"
+    // A warning tells that a commit is on no standby.
+    " set_config('client_min_messages', 'warning', {local}),"
     // What was acknowledged is on the disk.
     " set_config('synchronous_commit', CASE"
     "   WHEN current_setting('synchronous_commit') = 'off' THEN 'on'"
@@ -178,6 +184,10 @@ constexpr absl::string_view kSettings =
 // Of a transaction without the settings: the first of a connection, or behind a
 // pooler one without BEGIN.
 constexpr char kShortWait[] = "SELECT set_config('lock_timeout', '1s', true)";
+
+// Of a transaction that waits for no standby.
+constexpr char kOnThisServer[] =
+    "SELECT set_config('synchronous_commit', 'local', true)";
 
 // The key after all that begin with `prefix`. No prefix is empty, or consists
 // of the largest byte.
@@ -906,8 +916,11 @@ absl::Status PostgresDatabase::Tables::Commit() {
   }
   if (!error_.ok()) return error_;
   std::vector<Statement> statements;
-  if (call_.writes && !has_begun_ && connection_.has_pooler()) {
-    statements.push_back({sql_.local_settings});
+  if (call_.writes && !has_begun_) {
+    if (connection_.has_pooler()) statements.push_back({sql_.local_settings});
+    // Only listeners change. A server that lacks them has been started since,
+    // and a wait for a standby may outlast the call.
+    statements.push_back({kOnThisServer});
   }
   if (call_.writes && has_begun_) WriteEntries(&statements);
   for (Statement& it : later_) statements.push_back(std::move(it));
@@ -1104,25 +1117,35 @@ absl::Status PostgresDatabase::TryOnce(const Call& call, const Body& body,
   return status;
 }
 
-absl::Status PostgresDatabase::ConnectListening(absl::Time deadline) {
-  if (listening_ != nullptr && listening_->healthy()) {
-    if (unlocked_.empty()) return absl::OkStatus();
-    return ListenFor(std::exchange(unlocked_, {}), deadline);
+absl::Status PostgresDatabase::ConnectListening(
+    absl::Time deadline, const sync::Atomic<bool>* interrupted) {
+  {
+    MutexLock lock(&listening_mu_);
+    if (listening_ != nullptr && listening_->healthy()) {
+      if (unlocked_.empty()) return absl::OkStatus();
+      return ListenFor(std::exchange(unlocked_, {}), deadline);
+    }
+    listening_ = nullptr;
   }
-  listening_ = nullptr;
-  unlocked_.clear();
-  auto connection = Connect(deadline);
+  // Without the lock: nobody else need wait for that.
+  auto connection = Connect(deadline, interrupted);
   if (!connection.ok()) return connection.status();
+  MutexLock lock(&listening_mu_);
+  // Another thread may have been first.
+  if (listening_ != nullptr && listening_->healthy()) return absl::OkStatus();
   polls_ = (*connection)->has_pooler();
   listening_ = *std::move(connection);
-  look_ = true;
+  unlocked_.clear();
   std::set<int64_t> all;
   for (const auto& [listener, server] : listeners_) all.insert(listener);
-  return ListenFor(all, deadline);
+  const absl::Status status = ListenFor(all, deadline);
+  look_ |= status.ok();
+  return status;
 }
 
 absl::Status PostgresDatabase::ListenFor(const std::set<int64_t>& listeners,
                                          absl::Time deadline) {
+  if (listening_ == nullptr) return absl::UnavailableError("nobody listens");
   if (polls_) return absl::OkStatus();
   const std::string prefix =
       absl::StrCat("LISTEN workqueue_", listener_table_.load(), "_");
@@ -1134,7 +1157,9 @@ absl::Status PostgresDatabase::ListenFor(const std::set<int64_t>& listeners,
       {sql_->occupy,
        {Value::Number(listener_table_ << 32),
         Value::Numbers({listeners.begin(), listeners.end()})}});
-  const auto rows = listening_->Execute(statements, deadline);
+  // Others wait for the lock meanwhile.
+  const auto rows = listening_->Execute(
+      statements, std::min(deadline, MachineTime() + kCleanUpTimeout));
   if (!rows.ok()) {
     listening_ = nullptr;  // It does not listen.
     return rows.status();
@@ -1148,17 +1173,14 @@ absl::Status PostgresDatabase::ListenFor(const std::set<int64_t>& listeners,
 
 absl::Status PostgresDatabase::Occupy(int64_t listener, int64_t server,
                                       absl::Time deadline) {
-  absl::Status status;
-  {
+  absl::Status status = ConnectListening(deadline, /*interrupted=*/nullptr);
+  if (status.ok()) {
     MutexLock lock(&listening_mu_);
-    status = ConnectListening(deadline);
-    if (status.ok()) {
-      listeners_[listener] = server;
-      look_ = true;
-      status = ListenFor({listener}, deadline);
-    }
+    listeners_[listener] = server;
+    status = ListenFor({listener}, deadline);
+    look_ |= status.ok();
   }
-  Wake();
+  if (status.ok()) Wake();
   return NothingChanged(status);
 }
 
@@ -1181,13 +1203,19 @@ void PostgresDatabase::Vacate(int64_t listener) {
       .IgnoreError();
 }
 
+void PostgresDatabase::Wake() {
+  woken_ = true;
+  wake_.Set();
+}
+
 void PostgresDatabase::AwaitMessages(uint32_t /*heard*/,
                                      absl::Duration timeout) {
   const absl::Time deadline = MachineTime() + timeout;
   pollfd waits[2] = {{wake_.fd(), POLLIN, 0}, {-1, POLLIN, 0}};
+  // The calls tell an error.
+  ConnectListening(MachineTime() + kConnectTimeout, &woken_).IgnoreError();
   {
     MutexLock lock(&listening_mu_);
-    ConnectListening(deadline).IgnoreError();  // The calls tell it.
     if (listening_ != nullptr && listening_->TakeNotifications()) return;
     if (std::exchange(look_, false)) return;
     if (listening_ != nullptr && listening_->healthy()) {
@@ -1197,6 +1225,7 @@ void PostgresDatabase::AwaitMessages(uint32_t /*heard*/,
   const auto left = absl::ToInt64Milliseconds(deadline - MachineTime());
   poll(waits, 2, static_cast<int>(std::max<int64_t>(0, left) + 1));
   wake_.Clear();
+  woken_ = false;
   MutexLock lock(&listening_mu_);
   if (listening_ != nullptr) listening_->TakeNotifications();
 }

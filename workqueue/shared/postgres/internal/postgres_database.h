@@ -71,7 +71,7 @@ class PostgresDatabase final : public EngineDatabase {
   void Vacate(int64_t listener) override;
   uint32_t HeardSoFar() override { return 0; }
   void AwaitMessages(uint32_t heard, absl::Duration timeout) override;
-  void Wake() override { wake_.Set(); }
+  void Wake() override;
   absl::StatusOr<EngineSettings> CheckSettings(absl::Time deadline) override;
   size_t MaxItemBytes() const override { return kMaxItemBytes; }
 
@@ -97,8 +97,9 @@ class PostgresDatabase final : public EngineDatabase {
   // The listener is in this process from now on. `server` is when the server
   // has been started.
   absl::Status Occupy(int64_t listener, int64_t server, absl::Time deadline);
-  absl::Status ConnectListening(absl::Time deadline)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(listening_mu_);
+  absl::Status ConnectListening(absl::Time deadline,
+                                const sync::Atomic<bool>* interrupted)
+      ABSL_LOCKS_EXCLUDED(listening_mu_);
   absl::Status ListenFor(const std::set<int64_t>& listeners,
                          absl::Time deadline)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(listening_mu_);
@@ -127,6 +128,7 @@ class PostgresDatabase final : public EngineDatabase {
   // Something may have been heard while the connection was used.
   bool look_ ABSL_GUARDED_BY(listening_mu_) = false;
   WakeFd wake_;
+  sync::Atomic<bool> woken_{false};  // as `wake_`, while it connects
 };
 
 }  // namespace workqueue::internal
