@@ -66,6 +66,11 @@ class StoredQueue {
   static WantedEntries WantedBy(const EngineRequest& request);
   static WantedEntries WantedBy(const EngineSnapshotRequest& request);
 
+  bool IsShutDown() {
+    LoadMeta();
+    return meta_.shut_down != 0;
+  }
+
   // The key of what is known of an item.
   static std::string KeyOf(absl::string_view item);
 
