@@ -204,6 +204,9 @@ TEST_F(PostgresEngineTest, AShutdownEndsTheWaitOfManyItems) {
   const auto shut_down = queue->ShutDownAndDrain(std::nullopt);
   EXPECT_TRUE(shut_down.ok()) << shut_down.status();
   EXPECT_EQ(queue->Count()->waiting, 0u);
+  EXPECT_EQ(queue->CancelWait("19 999").value_or(true), false);
+  EXPECT_EQ(queue->Reopen(), absl::OkStatus());
+  EXPECT_EQ(queue->Count()->waiting, 0u);
 }
 
 // Each request comes after what has been committed before it.

@@ -44,7 +44,8 @@ constexpr absl::Duration kCleanUpTimeout = absl::Seconds(1);
 // How often a process looks at what a dead one has told nobody.
 constexpr absl::Duration kLookPeriod = absl::Seconds(1);
 
-// A request does so much of what is due, as one of a server does.
+// A request does so much of what is due, and removes so much of what a shutdown
+// lets wait no longer, as one of a server does.
 constexpr int64_t kMostDue = 250;
 
 // The bytes of an operation that come together into a key: those of the item,
