@@ -46,7 +46,7 @@ using Statement = PostgresStatement;
 // The version of the tables.
 constexpr int kVersion = 1;
 
-// So many entries are fetched when one is missing, and at one time at most.
+// So many entries are fetched when one is missing, at first and at most.
 constexpr size_t kFetchedAtOnce = 64;
 constexpr size_t kMostAtOnce = 2000;
 
@@ -473,6 +473,7 @@ class PostgresDatabase::Tables final : public EngineTables {
   // All entries from the one key to the other are known.
   std::map<std::string, std::string> known_ranges_;
   std::map<char, WantedEntries::Range> wanted_;  // by first byte
+  std::map<std::string, size_t> fetched_;        // at the last time, by prefix
   // No key that begins with the byte is less; and where that is in the table.
   std::map<std::string, std::string> fronts_;
   std::string front_place_;
@@ -608,7 +609,10 @@ void PostgresDatabase::Tables::Fetch(const WantedEntries& wanted) {
 
 void PostgresDatabase::Tables::FetchFrom(const std::string& from,
                                          const std::string& prefix) {
-  WantedEntries::Range range = {prefix, kFetchedAtOnce, "", 0};
+  // Who goes on through many gets twice as many each time.
+  size_t& most = fetched_[prefix];
+  most = std::clamp(2 * most, kFetchedAtOnce, kMostAtOnce);
+  WantedEntries::Range range = {prefix, most, "", 0};
   const auto found = wanted_.find(prefix[0]);
   if (found != wanted_.end()) {
     range.leads_to = found->second.leads_to;
