@@ -205,6 +205,9 @@ TEST_F(PostgresEngineTest, AShutdownEndsTheWaitOfManyItems) {
   const auto shut_down = queue->ShutDownAndDrain(std::nullopt);
   EXPECT_TRUE(shut_down.ok()) << shut_down.status();
   EXPECT_EQ(queue->Count()->waiting, 0u);
+  EXPECT_EQ(queue->CancelWait("19 999").value_or(true), false);
+  EXPECT_EQ(queue->Reopen(), absl::OkStatus());
+  EXPECT_EQ(queue->Count()->waiting, 0u);
 }
 
 // Each request comes after what has been committed before it.
@@ -227,6 +230,27 @@ TEST_F(PostgresEngineTest, ARequestComesAfterWhatIsCommitted) {
       queue->AddItems({}, {"a", std::string(2049, 'x')})));
   EXPECT_EQ(queue->Get(), "z");
   EXPECT_EQ(queue->Get(), "a");
+}
+
+// What the program has committed beside the item is there, too.
+TEST_F(PostgresEngineTest, WhatIsCommittedAfterAShutdownIsThereAfterAReopen) {
+  const auto first = NewEngine(), second = NewEngine();
+  ASSERT_TRUE(
+      NewQueue(*first)->ShutDownAndDrain(absl::InfiniteDuration()).ok());
+  Connection own(address_);
+  own.Do(absl::StrCat("SELECT workqueue.add('", name_, "', 'x')"));
+  own.Do(absl::StrCat("SELECT workqueue.add('", name_,
+                      "', 'y', after => '15 min')"));
+  const auto queue = NewQueue(*second);
+  // Neither another request nor another shutdown drops it.
+  EXPECT_EQ(queue->CancelWait("y").value_or(true), false);
+  ASSERT_TRUE(queue->ShutDownAndDrain(absl::InfiniteDuration()).ok());
+  EXPECT_EQ(queue->Count()->queued, 0u);
+  ASSERT_EQ(queue->Reopen(), absl::OkStatus());
+  const auto lease = queue->TryAcquire();
+  ASSERT_TRUE(lease.ok()) << lease.status();
+  EXPECT_EQ(**lease, "x");
+  EXPECT_EQ(queue->Count()->waiting, 1u);
 }
 
 TEST_F(PostgresEngineTest, WhatIsCommittedBeforeAQueueHasGroupsGetsThem) {

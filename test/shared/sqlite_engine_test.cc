@@ -406,10 +406,26 @@ TEST_F(SqliteEngineTest, AWakeFileHasItsPlaceOnTheDisk) {
 // Somebody may have put it there who must not change what it names.
 TEST_F(SqliteEngineTest, AWakeFileIsNoLink) {
   const std::string mine = folder_.path() + "/mine";
+  const std::string wake = path_ + "-wake";
   std::ofstream{mine};
-  std::filesystem::create_symlink(mine, path_ + "-wake");
+  std::filesystem::create_symlink(mine, wake);
   EXPECT_FALSE(ErrorOf(path_).ok());
   EXPECT_EQ(std::filesystem::file_size(mine), 0u);
+
+  std::filesystem::remove(wake);
+  std::filesystem::permissions(mine, std::filesystem::perms::owner_read |
+                                         std::filesystem::perms::owner_write);
+  std::filesystem::create_hard_link(mine, wake);
+  const absl::Status status = ErrorOf(path_);
+  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+  EXPECT_TRUE(absl::StrContains(status.message(), wake)) << status;
+  EXPECT_EQ(std::filesystem::file_size(mine), 0u);
+  EXPECT_EQ(
+      std::filesystem::status(mine).permissions(),
+      std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  // A file that has been a link is one no longer.
+  std::filesystem::remove(mine);
+  EXPECT_TRUE(ErrorOf(path_).ok());
 }
 
 // So a leader that finds the file busy tries again before its time is over.

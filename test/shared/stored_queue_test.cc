@@ -77,13 +77,16 @@ class NotingStore final : public OrderedStore {
   OrderedStore& store_;
 };
 
-// A queue of one process, and another one that waits.
+// A queue of one process, and another one that waits. A request does two things
+// that are due.
 class StoredQueueTest : public testing::Test {
  protected:
   StoredQueueTest()
-      : queue_(&noting_,
-               [](const std::string& /*client*/,
-                  const EngineMessage& /*message*/) { return true; }) {}
+      : queue_(
+            &noting_,
+            [](const std::string& /*client*/,
+               const EngineMessage& /*message*/) { return true; },
+            /*most_due=*/2) {}
 
   EngineReply Apply(const std::string& client, int64_t now, size_t take,
                     std::vector<Operation> operations,
@@ -186,6 +189,49 @@ TEST_F(StoredQueueTest, ARepairLeavesTheGroupsAtTheirBounds) {
   // With a new bound they go on.
   Apply("one", 120, 0, {{Operation::kSetGroups, "", 2, 9}});
   EXPECT_EQ(Apply("one", 130, 9, {{Operation::kRepair, ""}}).items.size(), 2u);
+}
+
+// A request that removed all at once could last longer than any may.
+TEST_F(StoredQueueTest, AShutdownRemovesInPartsWhatNobodySees) {
+  const int64_t token =
+      Apply("one", 100, 1, {{Operation::kAdd, "f"}}).items.at(0).token;
+  std::vector<Operation> operations = {
+      {Operation::kFail, "f", token, 0, -1, "0 9 inf 9 0 broke"}};
+  for (const char* const item : {"a", "b", "c", "d", "e"}) {
+    operations.push_back({Operation::kAddAfter, item, 10});
+  }
+  EXPECT_EQ(Apply("one", 100, 0, operations).waiting, 6);
+  const EngineReply shut_down =
+      Apply("one", 100, 0, {{Operation::kShutDown, "", Operation::kDrain}});
+  EXPECT_EQ(shut_down.waiting, 0);
+  EXPECT_EQ(shut_down.next_event, 0);
+  EXPECT_FALSE(store_.Get("ib").has_value());
+  EXPECT_TRUE(store_.Get("ic").has_value());
+
+  EngineSnapshotRequest request;
+  request.max = 9;
+  request.details = true;
+  const EngineSnapshot all = queue_.TakeSnapshot(request, 100);
+  EXPECT_EQ(all.num_waiting + all.waiting.size(), 0u);
+  ASSERT_EQ(all.failing.size(), 1u);
+  EXPECT_EQ(all.failing[0].time, kForever);
+  request.item = "e";
+  EXPECT_TRUE(queue_.TakeSnapshot(request, 100).waiting.empty());
+
+  // Nor does anything come due.
+  const EngineReply later =
+      Apply("one", 5000, 0,
+            {{Operation::kCancelDelayed, "f"}, {Operation::kReopen, ""}});
+  EXPECT_EQ(later.results, (std::vector<int64_t>{kFalse, kNotYet}));
+  EXPECT_EQ(later.came_due + later.ready, 0);
+  EXPECT_FALSE(store_.Get("id").has_value());
+  EXPECT_TRUE(store_.Get("ie").has_value());
+  EXPECT_EQ(Apply("one", 5000, 0, {}).next_event, -1);
+  EXPECT_EQ(store_.First("w").has_value(), false);
+  const EngineReply open = Apply("one", 5000, 0, {{Operation::kReopen, ""}});
+  EXPECT_EQ(open.results, std::vector<int64_t>{kTrue});
+  EXPECT_EQ(open.waiting + open.ready, 0);
+  EXPECT_EQ(open.failing, 1);
 }
 
 TEST(EngineMessageTest, TheStoredBytesStayTheSame) {

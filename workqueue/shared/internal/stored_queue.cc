@@ -123,8 +123,8 @@ class StoredQueue::Change {
   Change(StoredQueue* queue, std::string item)
       : queue_(*queue),
         item_(std::move(item)),
-        was_(queue->Load(item_)),
-        entry_(was_) {}
+        was_(queue->LoadStored(item_)),
+        entry_(queue->ThatCounts(was_)) {}
 
   ~Change() {
     for (Set set : kSets) {
@@ -173,7 +173,7 @@ void StoredQueue::SaveMeta() {
   store_.Put("m", to.Rest(meta_.limits).bytes());
 }
 
-auto StoredQueue::Load(absl::string_view item) -> Entry {
+auto StoredQueue::LoadStored(absl::string_view item) -> Entry {
   Entry e;
   const std::optional<std::string> bytes = store_.Get(KeyOf(item));
   if (!bytes) return e;
@@ -181,6 +181,11 @@ auto StoredQueue::Load(absl::string_view item) -> Entry {
   from.All(FieldsOfEntry(e));
   const int64_t in_process = from.Number();
   if (in_process != 0) e.in_process = in_process == 2;
+  return e;
+}
+
+auto StoredQueue::ThatCounts(Entry e) const -> Entry {
+  if (meta_.shut_down != 0) StopWaiting(e);
   return e;
 }
 
@@ -306,6 +311,7 @@ int64_t StoredQueue::AddNow(Entry& e, int64_t priority, bool retry) {
   return Add(e, priority, retry) ? kNewItem : kTrue;
 }
 
+// static
 void StoredQueue::StopWaiting(Entry& e) {
   e.due_sequence = 0;
   e.due_priority = 0;
@@ -435,13 +441,6 @@ int64_t StoredQueue::Fail(Entry& e, const EngineOperation& operation) {
 
 int64_t StoredQueue::ShutDown(bool at_once) {
   meta_.shut_down = 1;
-  // In their order: a store may pass what has been deleted one by one.
-  std::string after;
-  while (const auto first = FirstOf(kWaiting, after)) {
-    after = first->key;
-    const Change e(this, first->item);
-    StopWaiting(*e);
-  }
   if (at_once) ++meta_.shutdowns;
   send_("", {EngineMessage::kShutDown, meta_.shutdowns});
   return meta_.shutdowns;
@@ -498,8 +497,10 @@ int64_t StoredQueue::Do(const EngineOperation& operation) {
     return kTrue;
   }
   if (operation.code == Operation::kReopen) {
-    if (meta_.shut_down != 0) send_("", {EngineMessage::kChanged});
+    if (meta_.shut_down == 0) return kTrue;
+    if (SizeOf(kWaiting) > 0) return kNotYet;
     meta_.shut_down = 0;
+    send_("", {EngineMessage::kChanged});
     return kTrue;
   }
   if (operation.code == Operation::kOldest) return Oldest();
@@ -621,7 +622,9 @@ void StoredQueue::DoWhatIsDue(EngineReply* reply) {
     if (first) --left;
     return first;
   };
-  while (const auto first = first_due(kWaiting)) {
+  while (meta_.shut_down == 0) {
+    const auto first = first_due(kWaiting);
+    if (!first) break;
     const Change e(this, first->item);
     const int64_t priority = e->due_priority;
     StopWaiting(*e);
@@ -638,6 +641,17 @@ void StoredQueue::DoWhatIsDue(EngineReply* reply) {
       Abandon(*e, 0, "UNAVAILABLE: the lease expired", true);
       ++reply->expired;
     }
+  }
+}
+
+void StoredQueue::RemoveWaits() {
+  // In their order: a store may pass what has been deleted one by one.
+  std::string after;
+  for (int64_t left = most_due_; left > 0; --left) {
+    const auto first = FirstOf(kWaiting, after);
+    if (!first) return;
+    after = first->key;
+    const Change without_its_wait(this, first->item);
   }
 }
 
@@ -824,25 +838,28 @@ std::optional<EngineReply> StoredQueue::Apply(const EngineRequest& request,
   if (mine.wanted == 0) StopWaiting(&mine);
   SaveClient(request.client, mine);
   Push();
+  const bool is_shut_down = meta_.shut_down != 0;
+  if (is_shut_down) RemoveWaits();
 
   const auto first_of = [this](Set set, int64_t from) {
     const std::optional<Place> first = FirstOf(set);
     return first ? std::max(first->number, from) : kForever;
   };
-  const int64_t due = first_of(kWaiting, meta_.now);
-  const int64_t next =
+  const int64_t due = is_shut_down ? kForever : first_of(kWaiting, meta_.now);
+  int64_t next =
       std::min(due, first_of(kLeases, std::max(meta_.now, meta_.grace)));
+  if (is_shut_down && SizeOf(kWaiting) > 0) next = meta_.now;
   Tell(due);
   reply.now = meta_.now;
   reply.next_event =
       next == kForever || request.looks_only ? -1 : next - meta_.now;
   reply.ready = SizeOf(kReady);
-  reply.waiting = SizeOf(kWaiting);
+  reply.waiting = is_shut_down ? 0 : SizeOf(kWaiting);
   reply.processing = SizeOf(kLeases);
   reply.failing = SizeOf(kFailing);
   reply.parked = SizeOf(kParked);
   reply.dirty = SizeOf(kDirty);
-  reply.shut_down = meta_.shut_down != 0;
+  reply.shut_down = is_shut_down;
   reply.full = full;
   reply.born = meta_.born;
   reply.pushed = static_cast<uint64_t>(mine.pushed);
@@ -863,7 +880,7 @@ EngineSnapshot StoredQueue::TakeSnapshot(const EngineSnapshotRequest& request,
   };
   snapshot.num_queued = size_of(kReady);
   snapshot.num_processing = size_of(kLeases);
-  snapshot.num_waiting = size_of(kWaiting);
+  snapshot.num_waiting = snapshot.shut_down ? 0 : size_of(kWaiting);
   snapshot.num_failing = size_of(kFailing);
   snapshot.num_parked = size_of(kParked);
   // Lists those of the items that the request asks for.
@@ -903,10 +920,11 @@ EngineSnapshot StoredQueue::TakeSnapshot(const EngineSnapshotRequest& request,
          to->holder = e.holder;
          to->expiry = e.expiry;
        });
-  list(kWaiting, max, &snapshot.waiting, [](const Entry& e, Item* to) {
-    to->number = e.due_priority;
-    to->time = e.due;
-  });
+  list(kWaiting, snapshot.shut_down ? 0 : max, &snapshot.waiting,
+       [](const Entry& e, Item* to) {
+         to->number = e.due_priority;
+         to->time = e.due;
+       });
   if (!request.details && others) return snapshot;
   for (Set set : {kFailing, kParked}) {
     list(set, request.max,

@@ -47,8 +47,7 @@ std::vector<std::string> GroupParts(const std::string& text);
 // of docs/shared-queue.md, as the script in queue_script.cc has them.
 //
 // For n items, each operation takes some calls of the store, which take
-// O(log n). `kOldest` takes one for each priority, and a shutdown some for each
-// item that waits.
+// O(log n). `kOldest` takes one for each priority.
 //
 // Thread-compatible.
 class StoredQueue {
@@ -58,13 +57,19 @@ class StoredQueue {
   using Send = std::function<bool(const std::string& client,
                                   const EngineMessage& message)>;
 
-  // The store is not owned. A request does so much of what is due at most.
+  // The store is not owned. A request does so much of what is due at most, and
+  // removes so much of what no longer waits after a shutdown.
   StoredQueue(OrderedStore* store, Send send, int64_t most_due = kForever)
       : store_(*store), send_(std::move(send)), most_due_(most_due) {}
 
   // What `Apply()` and `TakeSnapshot()` will probably read.
   static WantedEntries WantedBy(const EngineRequest& request);
   static WantedEntries WantedBy(const EngineSnapshotRequest& request);
+
+  bool IsShutDown() {
+    LoadMeta();
+    return meta_.shut_down != 0;
+  }
 
   // The key of what is known of an item.
   static std::string KeyOf(absl::string_view item);
@@ -176,7 +181,11 @@ class StoredQueue {
 
   void LoadMeta();
   void SaveMeta();
-  Entry Load(absl::string_view item);
+  // What is stored of an item, and what counts of that: nothing waits in a
+  // queue that has been shut down.
+  Entry LoadStored(absl::string_view item);
+  Entry ThatCounts(Entry e) const;
+  Entry Load(absl::string_view item) { return ThatCounts(LoadStored(item)); }
   void Save(absl::string_view item, const Entry& e);
   std::optional<Client> LoadClient(absl::string_view id);
   void SaveClient(absl::string_view id, const Client& client);
@@ -208,7 +217,7 @@ class StoredQueue {
   bool Add(Entry& e, int64_t priority, bool retry);
   // The same, as the result of an operation.
   int64_t AddNow(Entry& e, int64_t priority, bool retry);
-  void StopWaiting(Entry& e);
+  static void StopWaiting(Entry& e);
   void Wait(Entry& e, int64_t due, int64_t priority, bool retry, bool moves);
   static void Forget(Entry& e);
   // Whether the item takes part in the queue, after an add.
@@ -233,6 +242,8 @@ class StoredQueue {
 
   void ForgetSilentClients();
   void DoWhatIsDue(EngineReply* reply);
+  // Removes some of what a shutdown lets wait no longer.
+  void RemoveWaits();
   // The item to hand out next, and whether there may be one.
   std::optional<std::string> Next();
   bool MayHaveNext();

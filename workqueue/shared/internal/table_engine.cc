@@ -44,7 +44,8 @@ constexpr absl::Duration kCleanUpTimeout = absl::Seconds(1);
 // How often a process looks at what a dead one has told nobody.
 constexpr absl::Duration kLookPeriod = absl::Seconds(1);
 
-// A request does so much of what is due, as one of a server does.
+// A request does so much of what is due, and removes so much of what a shutdown
+// lets wait no longer, as one of a server does.
 constexpr int64_t kMostDue = 250;
 
 // The bytes of an operation that come together into a key: those of the item,
@@ -58,8 +59,7 @@ size_t KeyBytes(const EngineOperation& operation) {
 
 // Whether what has been left in the inbox needs it.
 bool ComesFirst(const EngineOperation& operation) {
-  return operation.code == EngineOperation::kReopen ||
-         operation.code == EngineOperation::kSetGroups;
+  return operation.code == EngineOperation::kSetGroups;
 }
 
 absl::Time MachineTime() { return Clock::GetRealClock()->TimeNow(); }
@@ -376,10 +376,12 @@ absl::StatusOr<EngineReply> TableEngine::Client::Apply(
         const auto store = tables.Open(*queue);
         store->Prefetch(wanted);
         EngineRequest full_request = fits;  // and what was left in the inbox
+        StoredQueue rules(store.get(), send, kMostDue);
         std::vector<EngineOperation> left;
-        if (!full) left = tables.TakeInbox();
+        // A queue that has been shut down would drop it.
+        if (!full && !rules.IsShutDown()) left = tables.TakeInbox();
         // It has been committed before this request begins. But a request that
-        // opens the queue for adds, or for groups, does so first.
+        // opens the queue for groups does so first.
         auto& operations = full_request.operations;
         const auto place =
             std::find_if_not(operations.begin(), operations.end(), ComesFirst);
@@ -393,9 +395,8 @@ absl::StatusOr<EngineReply> TableEngine::Client::Apply(
         if (received > removed_) {
           tables.RemoveMessages(number, removed_, received);
         }
-        auto applied = StoredQueue(store.get(), send, kMostDue)
-                           .Apply(full_request, TimeOf(request.now, tables),
-                                  /*run=*/1, full);
+        auto applied = rules.Apply(full_request, TimeOf(request.now, tables),
+                                   /*run=*/1, full);
         // What was in the inbox has not been added, and stays there.
         const bool lost = !applied && !left.empty();
         if (applied) {

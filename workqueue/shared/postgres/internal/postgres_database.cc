@@ -46,7 +46,7 @@ using Statement = PostgresStatement;
 // The version of the tables.
 constexpr int kVersion = 1;
 
-// So many entries are fetched when one is missing, and at one time at most.
+// So many entries are fetched when one is missing, at first and at most.
 constexpr size_t kFetchedAtOnce = 64;
 constexpr size_t kMostAtOnce = 2000;
 
@@ -376,9 +376,7 @@ class PostgresDatabase::Tables final : public EngineTables {
                                     const std::string& layout) override;
   std::unique_ptr<OrderedStore> Open(int64_t queue) override;
   absl::Time Now() override { return now_; }
-  std::vector<EngineOperation> TakeInbox() override {
-    return std::move(inbox_);
-  }
+  std::vector<EngineOperation> TakeInbox() override;
   int64_t AddListener(int64_t queue) override;
   void RemoveListener(int64_t listener) override {
     live_.erase(listener);
@@ -485,13 +483,14 @@ class PostgresDatabase::Tables final : public EngineTables {
   // All entries from the one key to the other are known.
   std::map<std::string, std::string> known_ranges_;
   std::map<char, WantedEntries::Range> wanted_;  // by first byte
+  std::map<std::string, size_t> fetched_;        // at the last time, by prefix
   // No key that begins with the byte is less; and where that is in the table.
   std::map<std::string, std::string> fronts_;
   std::string front_place_;
   bool writes_front_ = false;
   absl::Time now_;
   std::map<int64_t, bool> live_;  // the listeners, and whether they live
-  std::vector<EngineOperation> inbox_;
+  bool has_inbox_ = false;
 
   std::vector<Statement> later_;
   std::vector<int64_t> receivers_;
@@ -620,7 +619,10 @@ void PostgresDatabase::Tables::Fetch(const WantedEntries& wanted) {
 
 void PostgresDatabase::Tables::FetchFrom(const std::string& from,
                                          const std::string& prefix) {
-  WantedEntries::Range range = {prefix, kFetchedAtOnce, "", 0};
+  // Who goes on through many gets twice as many each time.
+  size_t& most = fetched_[prefix];
+  most = std::clamp(2 * most, kFetchedAtOnce, kMostAtOnce);
+  WantedEntries::Range range = {prefix, most, "", 0};
   const auto found = wanted_.find(prefix[0]);
   if (found != wanted_.end()) {
     range.leads_to = found->second.leads_to;
@@ -675,12 +677,11 @@ void PostgresDatabase::Tables::Fetch(
   std::vector<int64_t> counts(ranges.size());
   std::vector<std::string> ends = firsts;
   std::map<std::string, Known> found;
-  bool has_inbox = false;
   for (const std::string& key : keys) entries_.try_emplace(key);
   for (int i = 0; i < rows.size(); ++i) {
     const int64_t n = rows.Number(i, 0);
     if (n == kInbox) {
-      has_inbox = true;
+      has_inbox_ = true;
       continue;
     }
     std::string key = rows.Bytes(i, 1);
@@ -741,29 +742,30 @@ void PostgresDatabase::Tables::Fetch(
   for (int i = 0; i < listeners.size(); ++i) {
     live_[listeners.Number(i, 0)] = listeners.Number(i, 1) != 0;
   }
+  if (has_inbox_ && layout_ != "1") error_ = InboxIsOfAnother();
+}
+
+std::vector<EngineOperation> PostgresDatabase::Tables::TakeInbox() {
+  std::vector<EngineOperation> inbox;
   // With an inbox, a request that has been applied is rolled back, and so does
   // not wait as `Commit()` does.
-  if (!has_inbox) return;
-  if (layout_ != "1") {
-    error_ = InboxIsOfAnother();
-    return;
-  }
-  if (full_ || again_) return;
+  if (!has_inbox_ || full_ || again_) return inbox;
   const auto taken = Execute({{sql_.take_inbox, {Value::Bytes(name_)}}});
-  if (!error_.ok()) return;
-  const PostgresRows& inbox = taken[0];
-  for (int i = 0; i < inbox.size(); ++i) {
+  if (!error_.ok()) return inbox;
+  const PostgresRows& rows = taken[0];
+  for (int i = 0; i < rows.size(); ++i) {
     // The function of an earlier version took any number.
     const int64_t priority =
-        std::clamp<int64_t>(inbox.Number(i, 1), std::numeric_limits<int>::min(),
+        std::clamp<int64_t>(rows.Number(i, 1), std::numeric_limits<int>::min(),
                             std::numeric_limits<int>::max());
-    const int64_t due = inbox.Number(i, 2);
+    const int64_t due = rows.Number(i, 2);
     const int64_t delay =
         due >= kNeverDue ? kForever
                          : std::max<int64_t>(0, due - absl::ToUnixMicros(now_));
-    inbox_.push_back(
-        {EngineOperation::kAddAfter, inbox.Bytes(i, 0), delay, priority});
+    inbox.push_back(
+        {EngineOperation::kAddAfter, rows.Bytes(i, 0), delay, priority});
   }
+  return inbox;
 }
 
 int64_t PostgresDatabase::Tables::AddListener(int64_t queue) {

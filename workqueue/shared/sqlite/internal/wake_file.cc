@@ -56,10 +56,21 @@ absl::StatusOr<std::unique_ptr<WakeFile>> WakeFile::Open(
   struct stat about = {};
   if (stat(database.c_str(), &about) != 0) return error("stat the database of");
   const mode_t mode = about.st_mode & 0777;
-  // Not what a link names: this changes whose it is.
+  // Not what a link of either kind names: this changes whose it is.
   const int file =
       open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, mode);
   if (file < 0) return error("open");
+  // Whoever has made a link may have removed it by now, so that the file has
+  // one name again: another one than this.
+  struct stat opened = {}, named = {};
+  if (fstat(file, &opened) != 0 || lstat(path.c_str(), &named) != 0 ||
+      named.st_dev != opened.st_dev || named.st_ino != opened.st_ino ||
+      !S_ISREG(named.st_mode) || named.st_nlink != 1) {
+    close(file);
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the file \"", path,
+        "\" has other names, or is no file; remove it, and start again"));
+  }
   // The users of the database may use this file, too. It does not matter which
   // user makes it, or what the umask is.
   if ((fchown(file, about.st_uid, about.st_gid) | fchmod(file, mode)) != 0) {
