@@ -56,6 +56,7 @@
 #include "test/shared/new_shared_queue.h"
 #include "test/shared/postgres_server.h"
 #include "test/shared/temporary_folder.h"
+#include "test/workqueue/recording_metrics.h"
 #include "workqueue/leader_election/leader_elector.h"
 #include "workqueue/shared/postgres/internal/postgres_connection.h"
 #include "workqueue/shared/shared_queue.h"
@@ -189,6 +190,19 @@ TEST_F(PostgresEngineTest, CommittedIsQueuedAndRolledBackNeverWas) {
   own.Do("COMMIT");
   EXPECT_EQ(got.get(), "committed");
   EXPECT_EQ(queue->Count()->queued, 0u);
+}
+
+TEST_F(PostgresEngineTest, WhatAProgramCommitsCountsAsAdded) {
+  RecordingMetrics metrics;
+  const auto engine = NewEngine();
+  auto options = Options(*engine);
+  options.metrics_provider = &metrics;
+  const auto queue = *Queue::Create(options);
+  Connection own(address_);
+  own.Do(absl::StrCat("SELECT workqueue.add('", name_, "', 'x')"));
+  own.Do(absl::StrCat("SELECT workqueue.add('", name_, "', 'x')"));
+  EXPECT_EQ(queue->Get(), "x");
+  EXPECT_EQ(metrics.count(MetricKind::kAdds), 1);
 }
 
 TEST_F(PostgresEngineTest, AShutdownEndsTheWaitOfManyItems) {

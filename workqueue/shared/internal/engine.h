@@ -151,7 +151,9 @@ struct EngineReply {
   int64_t born = 0;      // after the queue's first request; 0 if not known
   int64_t expired = 0;   // leases that expired in this request
   int64_t dirty = 0;     // items added again while they are being processed
-  int64_t came_due = 0;  // items added in this request because they were due
+  // Items added in this request because they were due, or because the program
+  // that has left them to the engine has committed.
+  int64_t came_due = 0;
   // The number of pushes to the client so far, and of those still to come for
   // the workers that wait.
   uint64_t pushes = 0;

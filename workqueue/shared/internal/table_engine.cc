@@ -401,8 +401,9 @@ absl::StatusOr<EngineReply> TableEngine::Client::Apply(
         const bool lost = !applied && !left.empty();
         if (applied) {
           const auto begin = applied->results.begin() + skipped;
-          applied->results.erase(begin,
-                                 begin + static_cast<ptrdiff_t>(left.size()));
+          const auto end = begin + static_cast<ptrdiff_t>(left.size());
+          applied->came_due += std::count(begin, end, kNewItem);
+          applied->results.erase(begin, end);
           reply = std::move(applied);
         }  // Else an attempt before may have been the one.
         return lost ? absl::AbortedError("applied before") : absl::OkStatus();
