@@ -124,10 +124,20 @@ class DelayingQueue final
   static absl::StatusOr<std::unique_ptr<DelayingQueue>> Create(
       std::unique_ptr<Interface<T>> queue,
       DelayingQueueOptions<T> options = {}) {
-    absl::Status status = internal::CheckQueueBelow(
-        "queue", queue != nullptr, options.ordering != nullptr,
-        queue != nullptr && queue->clock() != options.clock.clock());
-    if (!status.ok()) return status;
+    if (queue == nullptr) {
+      return absl::InvalidArgumentError(
+          "queue is null; the layer above needs a queue");
+    }
+    if (options.ordering != nullptr) {
+      return absl::InvalidArgumentError(
+          "ordering is given, and queue, too; the queue below has an order of "
+          "its own");
+    }
+    if (queue->clock() != options.clock.clock()) {
+      return absl::InvalidArgumentError(
+          "clock is not that of queue; the layer and the queue below need the "
+          "same clock");
+    }
     return absl::WrapUnique(
         new DelayingQueue(Layers(std::move(queue), std::move(options))));
   }

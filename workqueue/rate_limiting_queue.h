@@ -78,9 +78,10 @@ class RateLimitingQueue
   static absl::StatusOr<std::unique_ptr<RateLimitingQueue>> Create(
       std::unique_ptr<DelayingInterface<T>> delaying_queue,
       std::unique_ptr<RateLimiter<T>> rate_limiter) {
-    absl::Status status =
-        internal::CheckQueueBelow("delaying_queue", delaying_queue != nullptr);
-    if (!status.ok()) return status;
+    if (delaying_queue == nullptr) {
+      return absl::InvalidArgumentError(
+          "delaying_queue is null; the layer above needs a queue");
+    }
     if (rate_limiter == nullptr) {
       return absl::InvalidArgumentError(
           "rate_limiter is null; a rate limiting queue needs one");

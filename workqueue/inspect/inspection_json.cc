@@ -4,7 +4,6 @@
 #include "workqueue/inspect/inspection_json.h"
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -27,6 +26,14 @@ constexpr int kVersion = 1;
 
 std::string Time(absl::Time time) {
   return absl::FormatTime(absl::RFC3339_full, time, absl::UTCTimeZone());
+}
+
+// Returns the array of `to_json(item)` for each of `items`.
+template <typename Items, typename F>
+Json List(const Items& items, F to_json) {
+  Json list = Json::array();
+  for (const auto& item : items) list.push_back(to_json(item));
+  return list;
 }
 
 Json ItemJson(const InspectedItem& item, const char* time_name,
@@ -73,14 +80,12 @@ Json ContentsJson(const Inspection& inspection) {
 
   if (inspection.num_processing_here.has_value()) {
     json["num_processing_here"] = *inspection.num_processing_here;
-    Json& lost = json["lost_here"] = Json::array();
-    for (const InspectedItem& it : inspection.lost_here) {
-      lost.push_back({{"key", it.key},
-                      {"since", Time(it.time)},
-                      {"seconds", absl::ToDoubleSeconds(now - it.time)}});
-    }
-    Json& clients = json["clients"] = Json::array();
-    for (const InspectedClient& it : inspection.clients) {
+    json["lost_here"] = List(inspection.lost_here, [now](const auto& it) {
+      return Json{{"key", it.key},
+                  {"since", Time(it.time)},
+                  {"seconds", absl::ToDoubleSeconds(now - it.time)}};
+    });
+    json["clients"] = List(inspection.clients, [](const auto& it) {
       Json client = {{"name", it.name},
                      {"version", it.version},
                      {"waiting_workers", it.waiting_workers},
@@ -88,54 +93,47 @@ Json ContentsJson(const Inspection& inspection) {
       if (it.last_seen > absl::InfinitePast()) {
         client["last_seen"] = Time(it.last_seen);
       }
-      clients.push_back(std::move(client));
-    }
+      return client;
+    });
   }
 
-  Json& findings = json["findings"] = Json::array();
-  for (const internal::Finding& it : internal::Findings(inspection)) {
-    findings.push_back({{"key", it.key}, {"text", it.text}});
-  }
-  Json& queued = json["queued"] = Json::array();
-  for (const InspectedItem& it : inspection.queued) {
-    queued.push_back(ItemJson(it, "since", "seconds", now - it.time));
-  }
-  Json& processing = json["processing"] = Json::array();
-  for (const InspectedItem& it : inspection.processing) {
+  json["findings"] = List(internal::Findings(inspection), [](const auto& it) {
+    return Json{{"key", it.key}, {"text", it.text}};
+  });
+  json["queued"] = List(inspection.queued, [now](const auto& it) {
+    return ItemJson(it, "since", "seconds", now - it.time);
+  });
+  json["processing"] = List(inspection.processing, [now](const auto& it) {
     Json item = ItemJson(it, "since", "seconds", now - it.time);
     item["added_again"] = it.added_again;
     if (!it.holder.empty()) {
       item["holder"] = it.holder;
       item["held_until"] = Time(it.held_until);
     }
-    processing.push_back(std::move(item));
-  }
-  Json& waiting = json["waiting"] = Json::array();
-  for (const InspectedItem& it : inspection.waiting) {
-    waiting.push_back(ItemJson(it, "ready_at", "seconds_left", it.time - now));
-  }
-  Json& failing = json["failing"] = Json::array();
-  for (const InspectedFailure& it : inspection.failing) {
+    return item;
+  });
+  json["waiting"] = List(inspection.waiting, [now](const auto& it) {
+    return ItemJson(it, "ready_at", "seconds_left", it.time - now);
+  });
+  json["failing"] = List(inspection.failing, [](const auto& it) {
     Json item = {{"key", it.key},
                  {"failures", it.failures},
                  {"last_error", it.last_error},
                  {"first_failed_at", Time(it.first_failed_at)},
                  {"last_failed_at", Time(it.last_failed_at)}};
     if (it.next_try_at.has_value()) item["next_try_at"] = Time(*it.next_try_at);
-    failing.push_back(std::move(item));
-  }
+    return item;
+  });
   if (inspection.num_parked.has_value()) {
-    Json& parked = json["parked"] = Json::array();
-    for (const InspectedParkedItem& it : inspection.parked) {
-      parked.push_back({{"key", it.key},
-                        {"failures", it.failures},
-                        {"last_error", it.last_error},
-                        {"first_failed_at", Time(it.first_failed_at)},
-                        {"parked_at", Time(it.parked_at)}});
-    }
+    json["parked"] = List(inspection.parked, [](const auto& it) {
+      return Json{{"key", it.key},
+                  {"failures", it.failures},
+                  {"last_error", it.last_error},
+                  {"first_failed_at", Time(it.first_failed_at)},
+                  {"parked_at", Time(it.parked_at)}};
+    });
   }
-  Json& bounds = json["bounds"] = Json::array();
-  for (const InspectedBound& it : inspection.bounds) {
+  json["bounds"] = List(inspection.bounds, [](const auto& it) {
     Json bound = {{"name", it.name},
                   {"max", it.max},
                   {"processing", it.processing},
@@ -143,22 +141,19 @@ Json ContentsJson(const Inspection& inspection) {
                   {"keys", it.keys}};
     if (it.queued.has_value()) bound["queued"] = *it.queued;
     if (it.full_since.has_value()) bound["full_since"] = Time(*it.full_since);
-    bounds.push_back(std::move(bound));
-  }
+    return bound;
+  });
   json["num_grouped"] = inspection.num_grouped;
   json["num_groups"] = inspection.num_groups;
-  Json& groups = json["groups"] = Json::array();
-  for (const InspectedGroup& it : inspection.groups) {
-    groups.push_back({{"name", it.name}, {"items", it.items}});
-  }
+  json["groups"] = List(inspection.groups, [](const auto& it) {
+    return Json{{"name", it.name}, {"items", it.items}};
+  });
   if (inspection.totals.has_value()) {
     json["totals"] = CountsJson(*inspection.totals);
   }
-  Json& events = json["events"] = Json::array();
-  for (const InspectedEvent& it : inspection.events) {
-    events.push_back(
-        {{"time", Time(it.time)}, {"key", it.key}, {"what", it.what}});
-  }
+  json["events"] = List(inspection.events, [](const auto& it) {
+    return Json{{"time", Time(it.time)}, {"key", it.key}, {"what", it.what}};
+  });
   Json& options = json["options"] = Json::object();
   for (const auto& [name, value] : inspection.options) options[name] = value;
   return json;
@@ -188,15 +183,14 @@ Json ObjectJson(const NamedInspection& object) {
     json["health"] = json["error"];
     if (object.here.has_value()) json["here"] = HereJson(*object.here);
   }
-  Json& samples = json["samples"] = Json::array();
-  for (const DepthSample& it : object.samples) {
+  json["samples"] = List(object.samples, [](const auto& it) {
     Json sample = {{"time", Time(it.time)},
                    {"queued", it.queued},
                    {"processing", it.processing},
                    {"waiting", it.waiting}};
     if (it.failing.has_value()) sample["failing"] = *it.failing;
-    samples.push_back(std::move(sample));
-  }
+    return sample;
+  });
   return json;
 }
 
@@ -211,10 +205,7 @@ std::string Dump(const Json& json) {
 
 std::string InspectionJson(const std::vector<NamedInspection>& objects) {
   Json json = {{"version", kVersion}};
-  Json& list = json["objects"] = Json::array();
-  for (const NamedInspection& object : objects) {
-    list.push_back(ObjectJson(object));
-  }
+  json["objects"] = List(objects, ObjectJson);
   return Dump(json);
 }
 

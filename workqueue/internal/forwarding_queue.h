@@ -11,7 +11,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "workqueue/clock/clock.h"
@@ -22,14 +21,6 @@
 #include "workqueue/snapshot.h"
 
 namespace workqueue::internal {
-
-// Checks the arguments of a queue that is created on a queue below. `name` is
-// the name of the argument that is the queue below. Returns an
-// `absl::InvalidArgumentError` if that argument is not `given`, if an ordering
-// is given, too, or if `clocks_differ`: those of the queue and of the layer.
-absl::Status CheckQueueBelow(absl::string_view name, bool given,
-                             bool has_ordering = false,
-                             bool clocks_differ = false);
 
 // ForwardingQueue
 //

@@ -536,7 +536,6 @@ class Explorer {
         char buffer[4096];
         const ssize_t size = read(fds[0], buffer, sizeof(buffer));
         if (size <= 0) break;
-        if (output == nullptr) continue;
         output->append(buffer, size);
         if (output->size() > 2 * kMaxOutput) {
           output->erase(0, output->size() - kMaxOutput);
@@ -555,15 +554,15 @@ class Explorer {
     }
     close(fds[0]);
     // The same part of the same output, however it was read.
-    if (output != nullptr && output->size() > kMaxOutput) {
+    if (output->size() > kMaxOutput) {
       output->erase(0, output->size() - kMaxOutput);
     }
     int status = 0;
     if (waitpid(child, &status, 0) != child) abort();
-    if (output != nullptr && hangs) {
+    if (hangs) {
       *output +=
           "A thread blocks or spins where the scheduler does not see it.\n";
-    } else if (output != nullptr && WIFSIGNALED(status)) {
+    } else if (WIFSIGNALED(status)) {
       absl::StrAppend(output, "The process ends by the signal ",
                       strsignal(WTERMSIG(status)), ".\n");
     }
@@ -581,7 +580,8 @@ class Explorer {
     const absl::Time deadline = absl::Now() + absl::Seconds(20);
     bool shorter = true;
     const auto attempt = [&](std::vector<int> chosen) {
-      if (RunGiven(chosen, false, nullptr)) return false;
+      std::string output;
+      if (RunGiven(chosen, /*verbose=*/false, &output)) return false;
       Choices made = Recorded();
       if (CostOf(made) >= CostOf(choices)) return false;
       choices = std::move(made);

@@ -353,6 +353,8 @@ class TracingQueue final : public internal::ForwardingRateLimitingQueue<T> {
       added_.reserve(items.size());
       for (const T& item : items) added_.push_back(book_.Add(item, info));
     }
+    Adding(Book* book, const AddInfo& info, const T& item)
+        : Adding(book, info, absl::MakeConstSpan(std::addressof(item), 1)) {}
     ~Adding() {
       if (taken_) return;
       for (size_t i = 0; i < items_.size(); ++i) {
@@ -444,8 +446,7 @@ class TracingQueue<T, Hash, Eq>::TracedFailures final
     retry.retry_after = retry_after;
     retry.priority = lease->priority();
     const T item = **lease;  // The lease ends.
-    Adding adding(&book_, InfoOf(retry),
-                  absl::MakeConstSpan(std::addressof(item), 1));
+    Adding adding(&book_, InfoOf(retry), item);
     absl::StatusOr<FailureOutcome> outcome =
         below_.Fail(lease, error, limits, retry_after);
     if (outcome.ok() && !outcome->lost && !outcome->parked) adding.Taken();
@@ -456,15 +457,13 @@ class TracingQueue<T, Hash, Eq>::TracedFailures final
     AddOptions after = options;
     after.after = options.after.value_or(absl::ZeroDuration());
     const T item = **lease;
-    Adding adding(&book_, InfoOf(after),
-                  absl::MakeConstSpan(std::addressof(item), 1));
+    Adding adding(&book_, InfoOf(after), item);
     absl::Status status = below_.Requeue(lease, options);
     if (status.ok()) adding.Taken();
     return status;
   }
   absl::StatusOr<bool> Unpark(const T& item) override {
-    Adding adding(&book_, AddInfo(),
-                  absl::MakeConstSpan(std::addressof(item), 1));
+    Adding adding(&book_, AddInfo(), item);
     const absl::StatusOr<bool> unparked = below_.Unpark(item);
     if (unparked.ok() && *unparked) adding.Taken();
     return unparked;

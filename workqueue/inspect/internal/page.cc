@@ -185,21 +185,19 @@ void AddHeading(absl::string_view heading, size_t shown, size_t all,
                              ReadableNumber(all)));
 }
 
-// The table of items that are queued, being processed or waiting.
-// `time_heading` says what `duration(item)` is.
-template <typename F>
+// The table of items that are queued or being processed or, if `wait`, waiting.
 void AddItems(const NamedInspection& object, absl::string_view heading,
-              const char* time_heading, const std::vector<InspectedItem>& items,
-              size_t all, F duration, PageWriter* page) {
+              bool wait, const std::vector<InspectedItem>& items, size_t all,
+              PageWriter* page) {
   if (all == 0) return;
   AddHeading(heading, items.size(), all, page);
   if (items.empty()) return;
-  PageTable table = {{{"key"}, {time_heading, true}, {"notes"}}};
+  const absl::Time now = KnownOf(object).taken_at;
+  PageTable table = {{{"key"}, {wait ? "due in" : "for", true}, {"notes"}}};
   for (const InspectedItem& item : items) {
-    table.rows.push_back(
-        {LinkToKey(object, item.key),
-         Age(duration(item), item.time, KnownOf(object).taken_at),
-         Notes(item, KnownOf(object).taken_at)});
+    const absl::Duration age = wait ? item.time - now : now - item.time;
+    table.rows.push_back({LinkToKey(object, item.key), Age(age, item.time, now),
+                          Notes(item, now)});
   }
   page->Table(table);
   AddOthers(items.size(), all, page);
@@ -386,11 +384,6 @@ void AddSummary(const NamedInspection& object, PageWriter* page) {
 
 void AddLists(const NamedInspection& object, PageWriter* page) {
   const Inspection& it = *object.inspection;
-  const absl::Time now = it.taken_at;
-  const auto age = [now](const InspectedItem& item) { return now - item.time; };
-  const auto left = [now](const InspectedItem& item) {
-    return item.time - now;
-  };
   std::string processing = "Processing";
   if (it.num_workers.has_value()) {
     if (it.num_processing_here.has_value()) {
@@ -400,15 +393,15 @@ void AddLists(const NamedInspection& object, PageWriter* page) {
     absl::StrAppend(&processing, ", by ",
                     ReadableCount(*it.num_workers, "worker"));
   }
-  AddItems(object, processing, "for", it.processing, it.num_processing, age,
+  AddItems(object, processing, /*wait=*/false, it.processing, it.num_processing,
            page);
   AddClients(it, page);
   AddFailures(object, page);
   AddParked(object, page);
   AddBounds(object, page);
   AddGroups(it, page);
-  AddItems(object, "Queued", "for", it.queued, it.num_queued, age, page);
-  AddItems(object, "Waiting", "due in", it.waiting, it.num_waiting, left, page);
+  AddItems(object, "Queued", /*wait=*/false, it.queued, it.num_queued, page);
+  AddItems(object, "Waiting", /*wait=*/true, it.waiting, it.num_waiting, page);
 }
 
 // Says in sentences where the item of a key page is.
@@ -499,10 +492,8 @@ std::string ObjectPage(const NamedInspection& object,
     AddEvents(object, /*names_keys=*/true, page.get());
   } else if (object.here.has_value()) {
     const Inspection& it = *object.here;
-    AddItems(
-        object, "Processing here", "for", it.processing, it.num_processing,
-        [&it](const InspectedItem& item) { return it.taken_at - item.time; },
-        page.get());
+    AddItems(object, "Processing here", /*wait=*/false, it.processing,
+             it.num_processing, page.get());
   }
   return page->Finish(object.name);
 }

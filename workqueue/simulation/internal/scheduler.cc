@@ -438,22 +438,19 @@ std::string Scheduler::Describe(const SimThread& thread) const {
 
 void Scheduler::ReportEnd(const char* reason) {
   memory_may_run_out = false;
-  std::vector<void*>& stack = running_->stack_;
-  stack.resize(64);
-  stack.resize(absl::GetStackTrace(stack.data(), 64, 1));
   Report(absl::StrCat("the process ends: ", reason));
 }
 
 void Scheduler::Fail(const std::string& reason) {
   memory_may_run_out = false;
-  std::vector<void*>& stack = running_->stack_;
-  stack.resize(64);
-  stack.resize(absl::GetStackTrace(stack.data(), 64, 1));
   Report(reason);
   _exit(3);
 }
 
 void Scheduler::Report(const std::string& reason) {
+  std::vector<void*>& stack = running_->stack_;
+  stack.resize(64);
+  stack.resize(absl::GetStackTrace(stack.data(), 64, 1));
   fprintf(stderr, "\nThe simulation fails: %s\n", reason.c_str());
   for (const SimThread* thread : threads_) {
     if (thread->ended_) continue;

@@ -291,8 +291,7 @@ bool CondVar::WaitUntil(Mutex* mu, absl::Time deadline) {
   until = std::max(until, scheduler->now() + 1);
   SimThread* const self = Scheduler::Self();
   PointBefore("is about to wait for", this);
-  self->woken = scheduler->spurious_wake_ups() &&
-                scheduler->Choose(ChoiceKind::kWakeUp, 2) == 1;
+  self->woken = ChoosesFailure(ChoiceKind::kWakeUp);
   const Mutex::Mode mode = mu->Release();
   scheduler->Block(Wait::kSignal, this, until,
                    [&] { return self->woken || scheduler->now() >= until; });
