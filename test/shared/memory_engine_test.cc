@@ -630,7 +630,7 @@ TEST_F(MemoryEngineTest, BeforeTheFirstAnswerNoMetricSaysThatItIsEmpty) {
   const auto told = [](const RecordingMetrics& metrics) {
     size_t n = 0;
     for (const MetricKind kind :
-         {MetricKind::kDepth, MetricKind::kWaitingItems,
+         {MetricKind::kEngineDepth, MetricKind::kWaitingItems,
           MetricKind::kFailingItems, MetricKind::kOldestQueued,
           MetricKind::kEngineUnreachable, MetricKind::kWrongSettings}) {
       n += metrics.record(kind).names.size();
@@ -650,7 +650,7 @@ TEST_F(MemoryEngineTest, BeforeTheFirstAnswerNoMetricSaysThatItIsEmpty) {
   EXPECT_TRUE(Add(*a_, "x").ok());
   const auto queue = *Queue::Create(options);
   EXPECT_EQ(told(metrics), 6u);
-  EXPECT_EQ(metrics.values(MetricKind::kDepth).back(), 1);
+  EXPECT_EQ(metrics.values(MetricKind::kEngineDepth).back(), 1);
   EXPECT_EQ(metrics.count(MetricKind::kEngineErrors), 1);
 }
 

@@ -322,7 +322,7 @@ TEST_F(SqliteEngineTest, AFileThatCannotBeOpenedCountsAsAnError) {
   EXPECT_EQ(metrics.record(MetricKind::kEngineErrors).names,
             std::vector<std::string>({"orders/0", "orders/1"}));
   EXPECT_EQ(metrics.count(MetricKind::kEngineErrors), 2);
-  EXPECT_TRUE(metrics.record(MetricKind::kDepth).names.empty());
+  EXPECT_TRUE(metrics.record(MetricKind::kEngineDepth).names.empty());
   // The program is wrong, and no engine.
   options.address = "sqlite:";
   EXPECT_TRUE(absl::IsInvalidArgument(Queue::Create(options).status()));

@@ -30,6 +30,7 @@ enum class MetricKind {
   kWaitingItems,  // of a delaying layer
   kFailingItems,  // of a rate limiting layer
   // Of a shared queue alone. They are not in `kMetricKinds`.
+  kEngineDepth,
   kEngineErrors,
   kEngineUnreachable,
   kWrongSettings,
@@ -133,7 +134,7 @@ class RecordingMetrics final : public MetricsProvider {
   }
   std::unique_ptr<SettableGaugeMetric> NewEngineDepthMetric(
       absl::string_view name) override {
-    return New(MetricKind::kDepth, name);
+    return New(MetricKind::kEngineDepth, name);
   }
   std::unique_ptr<CounterMetric> NewEngineErrorsMetric(
       absl::string_view name) override {
