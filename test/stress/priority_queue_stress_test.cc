@@ -21,7 +21,8 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "gtest/gtest.h"
-#include "test/stress/ledger.h"
+#include "test/stress/debts.h"
+#include "test/stress/threads.h"
 #include "test/workqueue/recording_metrics.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/clock.h"
@@ -49,26 +50,16 @@ bool Add(PriorityQueue<int>& queue, const AddOptions& options, int item) {
   return queue.AddWithOptions(options, absl::MakeConstSpan(&item, 1));
 }
 
-void Produce(PriorityQueue<int>& queue, Ledger& ledger, int items, int adds,
-             int seed) {
-  std::mt19937 random(seed);
-  for (int i = 0; i < adds; ++i) {
-    const int item = static_cast<int>(random() % items);
-    const int64_t addition = ledger.Adding(item);
-    if (Add(queue, AnyOptions(random), item)) {
-      ledger.Added(item, addition);
-    } else {
-      EXPECT_TRUE(queue.ShuttingDown());
-    }
-  }
+bool AddAny(PriorityQueue<int>& queue, int item, std::mt19937& random) {
+  return Add(queue, AnyOptions(random), item);
 }
 
 // Takes half of the items as leases.
-void Consume(PriorityQueue<int>& queue, Ledger& ledger, int consumer) {
-  const auto process = [&ledger](int item) {
-    ledger.Begin(item);
+void LeaseAndGet(PriorityQueue<int>& queue, Debts& debts, int consumer) {
+  const auto process = [&debts](int item) {
+    debts.Begin(item);
     std::this_thread::yield();
-    ledger.End(item);
+    debts.End(item);
   };
   if (consumer % 2 == 0) {
     Lease<int> lease;
@@ -83,7 +74,7 @@ void Consume(PriorityQueue<int>& queue, Ledger& ledger, int consumer) {
 
 TEST(PriorityQueueStressTest, NoAdditionIsLostAndNoItemShared) {
   constexpr int kItems = 64, kThreads = 4, kAdds = 20000;
-  Ledger ledger(kItems);
+  Debts debts(kItems);
   RecordingMetrics metrics;
   metrics.with_priorities = true;
   PriorityQueueOptions<int> options;
@@ -91,16 +82,17 @@ TEST(PriorityQueueStressTest, NoAdditionIsLostAndNoItemShared) {
   options.metrics_provider = &metrics;
   PriorityQueue<int> queue(std::move(options));
   Threads producers, consumers;
-  consumers.Start(kThreads, [&](int c) { Consume(queue, ledger, c); });
-  producers.Start(kThreads,
-                  [&](int p) { Produce(queue, ledger, kItems, kAdds, p); });
+  consumers.Start(kThreads, [&](int c) { LeaseAndGet(queue, debts, c); });
+  producers.Start(kThreads, [&](int p) {
+    EXPECT_EQ(Produce(queue, debts, kItems, kAdds, p, AddAny), kAdds);
+  });
   producers.Join();
-  ledger.AwaitAllProcessed();
+  debts.AwaitSettled();
   EXPECT_TRUE(queue.ShutDownWithDrain());
-  ledger.Close();
+  debts.Close();
   consumers.Join();
-  ledger.ExpectAllProcessed();
-  EXPECT_EQ(metrics.count(MetricKind::kAdds), ledger.processings());
+  EXPECT_EQ(debts.ExpectPaidButDelayed(), 0);
+  EXPECT_EQ(metrics.count(MetricKind::kAdds), debts.processings());
   for (const auto& [priority, depth] : metrics.depth_by_priority()) {
     EXPECT_EQ(depth, 0) << "at priority " << priority;
   }
@@ -190,8 +182,8 @@ TEST(PriorityQueueStressTest, ConcurrentMovesAndCancels) {
 TEST(PriorityQueueStressTest, ShutDownAtAnyTime) {
   ExpectShutDownAtAnyTime(
       /*rounds=*/100, [] { return std::make_unique<PriorityQueue<int>>(); },
-      Produce, Consume,
-      [](PriorityQueue<int>& queue, Ledger&) {
+      AddAny, LeaseAndGet,
+      [](PriorityQueue<int>& queue, Debts&) {
         EXPECT_FALSE(queue.AddAfter(0, absl::ZeroDuration()));
       });
 }

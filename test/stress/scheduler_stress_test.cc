@@ -18,7 +18,7 @@
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
-#include "test/stress/ledger.h"
+#include "test/stress/threads.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/timer/scheduler.h"
