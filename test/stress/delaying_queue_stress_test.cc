@@ -20,7 +20,6 @@
 #include "test/stress/debts.h"
 #include "test/stress/threads.h"
 #include "test/workqueue/recording_metrics.h"
-#include "workqueue/clock/clock.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/timer/waiting_loop.h"
@@ -28,21 +27,6 @@
 
 namespace workqueue::delaying_queue_stress_test {
 namespace {
-
-Clock* RealClock() { return Clock::GetRealClock(); }
-
-// Returns a delay of up to 3 ms. One in eight is zero, and one in eight is so
-// short that it is over at once.
-absl::Duration ShortDelay(std::mt19937& random) {
-  switch (random() % 8) {
-    case 0:
-      return absl::ZeroDuration();
-    case 1:
-      return absl::Nanoseconds(1);
-    default:
-      return absl::Microseconds(static_cast<int>(random() % 3000));
-  }
-}
 
 bool AddAfter(DelayingQueue<int>& queue, int item, std::mt19937& random) {
   return queue.AddAfter(item, ShortDelay(random));

@@ -17,7 +17,6 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/blocking_counter.h"
 #include "absl/synchronization/mutex.h"
-#include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "gtest/gtest.h"
@@ -25,7 +24,6 @@
 #include "test/stress/threads.h"
 #include "test/workqueue/recording_metrics.h"
 #include "workqueue/base/mutex_lock.h"
-#include "workqueue/clock/clock.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/lease.h"
 #include "workqueue/priority_queue.h"
@@ -101,7 +99,6 @@ TEST(PriorityQueueStressTest, NoAdditionIsLostAndNoItemShared) {
 // Adds each item once. None may come early.
 TEST(PriorityQueueStressTest, NothingIsEarlyAndNothingIsLost) {
   constexpr int kThreads = 4, kItemsOfEach = 10000;
-  Clock* const clock = Clock::GetRealClock();
   std::vector<std::atomic<int64_t>> ready_at(kThreads * kItemsOfEach);
   std::vector<std::atomic<int>> processed(ready_at.size());
   std::vector<int> priorities(ready_at.size());
@@ -110,7 +107,8 @@ TEST(PriorityQueueStressTest, NothingIsEarlyAndNothingIsLost) {
   Threads threads;
   threads.Start(kThreads, [&](int) {
     while (const auto item = queue.GetWithPriority()) {
-      EXPECT_GE(absl::ToUnixNanos(clock->TimeNow()), ready_at[item->item]);
+      EXPECT_GE(absl::ToUnixNanos(RealClock()->TimeNow()),
+                ready_at[item->item]);
       EXPECT_EQ(++processed[item->item], 1);
       EXPECT_EQ(item->priority, priorities[item->item]);
       EXPECT_TRUE(queue.Done(item->item));
@@ -125,8 +123,9 @@ TEST(PriorityQueueStressTest, NothingIsEarlyAndNothingIsLost) {
       priorities[item] = options.priority;
       // The clock advances in the meantime, so the queue's own time is not
       // earlier than this.
-      ready_at[item] = absl::ToUnixNanos(
-          clock->TimeNow() + options.after.value_or(absl::ZeroDuration()));
+      ready_at[item] =
+          absl::ToUnixNanos(RealClock()->TimeNow() +
+                            options.after.value_or(absl::ZeroDuration()));
       EXPECT_TRUE(Add(queue, options, item));
     }
   });
@@ -188,32 +187,18 @@ TEST(PriorityQueueStressTest, ShutDownAtAnyTime) {
       });
 }
 
-// There are fewer items than getters, so getters wait and are woken all the
-// time. If no getter is woken for an item, the round stops.
 TEST(PriorityQueueStressTest, NoWakeUpIsLost) {
-  constexpr int kTokens = 3, kGetters = 4, kHops = 10000;
   PriorityQueue<int> ping, pong;
-  std::atomic<int> hops{0};
-  absl::Notification enough;
-  const auto pass_on = [&](PriorityQueue<int>& from, PriorityQueue<int>& to) {
-    std::mt19937 random(1);
-    while (const auto token = from.GetWithPriority()) {
-      from.Done(token->item);
-      if (++hops == kHops) enough.Notify();
-      AddOptions options;
-      options.priority = static_cast<int>(random() % 3);
-      if (random() % 4 == 0) options.after = absl::Microseconds(1);
-      Add(to, options, token->item);
-    }
-  };
-  Threads threads;
-  threads.Start(kGetters, [&](int) { pass_on(ping, pong); });
-  threads.Start(kGetters, [&](int) { pass_on(pong, ping); });
-  for (int i = 0; i < kTokens; ++i) ping.Add(i);
-  enough.WaitForNotification();
-  ping.ShutDown();
-  pong.ShutDown();
-  threads.Join();
+  ExpectNoWakeUpIsLost(ping, pong, [](auto& from, auto& to, auto& random) {
+    const auto token = from.GetWithPriority();
+    if (!token) return false;
+    from.Done(token->item);
+    AddOptions options;
+    options.priority = static_cast<int>(random() % 3);
+    if (random() % 4 == 0) options.after = absl::Microseconds(1);
+    Add(to, options, token->item);
+    return true;
+  });
 }
 
 // Returns how often threads of this process have gone to sleep.

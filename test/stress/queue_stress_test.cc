@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "absl/synchronization/blocking_counter.h"
-#include "absl/synchronization/notification.h"
 #include "gtest/gtest.h"
 #include "test/stress/debts.h"
 #include "test/stress/threads.h"
@@ -72,28 +71,15 @@ TEST_P(QueueStressTest, NoAdditionIsLostAndNoItemShared) {
   EXPECT_EQ(debts.ExpectPaidButDelayed(), 0);
 }
 
-// There are fewer items than getters, so getters wait and are woken all the
-// time. If no getter is woken for an item, the round stops.
 TEST_P(QueueStressTest, NoWakeUpIsLost) {
-  constexpr int kTokens = 3, kGetters = 4, kHops = 10000;
   const std::unique_ptr<Queue<int>> ping = MakeQueue(), pong = MakeQueue();
-  std::atomic<int> hops{0};
-  absl::Notification enough;
-  const auto pass_on = [&](Queue<int>& from, Queue<int>& to) {
-    while (std::optional<int> token = from.Get()) {
-      from.Done(*token);
-      if (++hops == kHops) enough.Notify();
-      to.Add(*token);
-    }
-  };
-  Threads threads;
-  threads.Start(kGetters, [&](int) { pass_on(*ping, *pong); });
-  threads.Start(kGetters, [&](int) { pass_on(*pong, *ping); });
-  for (int i = 0; i < kTokens; ++i) ping->Add(i);
-  enough.WaitForNotification();
-  ping->ShutDown();
-  pong->ShutDown();
-  threads.Join();
+  ExpectNoWakeUpIsLost(*ping, *pong, [](auto& from, auto& to, auto&) {
+    const std::optional<int> token = from.Get();
+    if (!token) return false;
+    from.Done(*token);
+    to.Add(*token);
+    return true;
+  });
 }
 
 // An item is added again and again while it is processed. Done() must queue it

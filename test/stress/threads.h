@@ -1,23 +1,43 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// What many threads do in the tests of queues. `Debts` checks the results.
+// What many threads do in the tests, on the real clock. `Debts` checks the
+// results.
 
 #ifndef WORKQUEUE_TEST_STRESS_THREADS_H_
 #define WORKQUEUE_TEST_STRESS_THREADS_H_
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <random>
 #include <thread>  // NOLINT(build/c++11)
 #include <vector>
 
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "test/stress/debts.h"
+#include "workqueue/clock/clock.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/testing/thread.h"
 
 namespace workqueue {
+
+inline Clock* RealClock() { return Clock::GetRealClock(); }
+
+// Returns a delay of up to 3 ms. One in eight is zero, and one in eight is so
+// short that it is over at once.
+inline absl::Duration ShortDelay(std::mt19937& random) {
+  switch (random() % 8) {
+    case 0:
+      return absl::ZeroDuration();
+    case 1:
+      return absl::Nanoseconds(1);
+    default:
+      return absl::Microseconds(random() % 3000);
+  }
+}
 
 // A group of threads that are joined at the end.
 class Threads {
@@ -65,6 +85,31 @@ inline void Consume(Interface<int>& queue, Debts& debts, int /*consumer*/ = 0) {
     debts.End(*item);
     EXPECT_TRUE(queue.Done(*item));
   }
+}
+
+// Passes items from thread to thread over two queues. Each thread calls
+// `pass_on(from, to, random)`, which returns false once `from` has ended, over
+// and over. There are fewer items than getters, so getters wait and are woken
+// all the time. If no getter is woken for an item, the round stops.
+template <typename Q, typename PassOn>
+void ExpectNoWakeUpIsLost(Q& ping, Q& pong, PassOn pass_on) {
+  constexpr int kTokens = 3, kGetters = 4, kHops = 10000;
+  std::atomic<int> hops{0};
+  absl::Notification enough;
+  const auto pass_all = [&](Q& from, Q& to) {
+    std::mt19937 random(1);
+    while (pass_on(from, to, random)) {
+      if (++hops == kHops) enough.Notify();
+    }
+  };
+  Threads threads;
+  threads.Start(kGetters, [&](int) { pass_all(ping, pong); });
+  threads.Start(kGetters, [&](int) { pass_all(pong, ping); });
+  for (int i = 0; i < kTokens; ++i) ping.Add(i);
+  enough.WaitForNotification();
+  ping.ShutDown();
+  pong.ShutDown();
+  threads.Join();
 }
 
 // Lets several threads shut a queue down while it is in use, in so many rounds.
