@@ -65,68 +65,8 @@ using Faults = MemoryEngine::Faults;
 
 constexpr absl::Duration kLease = absl::Seconds(30);
 
-// Counts the requests to the engines of another source.
-class CountingSource final : public internal::EngineSource {
- public:
-  explicit CountingSource(internal::EngineSource* source) : source_(*source) {}
-
-  bool UsesClocksOfQueues() const override {
-    return source_.UsesClocksOfQueues();
-  }
-  std::unique_ptr<internal::Engine> NewEngine(
-      const std::string& name, size_t partitions,
-      const std::string& client_name) override {
-    return std::make_unique<Counting>(
-        source_.NewEngine(name, partitions, client_name), &requests_, &listed_);
-  }
-  int requests() const { return requests_; }
-  // The number of items in all snapshots.
-  size_t listed() const { return listed_; }
-
- private:
-  class Counting final : public internal::Engine {
-   public:
-    Counting(std::unique_ptr<internal::Engine> engine,
-             std::atomic<int>* requests, std::atomic<size_t>* listed)
-        : engine_(std::move(engine)), requests_(*requests), listed_(*listed) {}
-
-    absl::StatusOr<internal::EngineReply> Apply(
-        const internal::EngineRequest& request, absl::Time deadline) override {
-      ++requests_;
-      return engine_->Apply(request, deadline);
-    }
-    absl::StatusOr<internal::EngineSnapshot> TakeSnapshot(
-        const internal::EngineSnapshotRequest& request,
-        absl::Time deadline) override {
-      auto snapshot = engine_->TakeSnapshot(request, deadline);
-      if (snapshot.ok()) {
-        for (const auto* list :
-             {&snapshot->queued, &snapshot->processing, &snapshot->waiting,
-              &snapshot->failing, &snapshot->parked}) {
-          listed_ += list->size();
-        }
-      }
-      return snapshot;
-    }
-    absl::Status Listen(internal::EngineListener* listener,
-                        absl::Time deadline) override {
-      return engine_->Listen(listener, deadline);
-    }
-    void StopListening() override { engine_->StopListening(); }
-
-   private:
-    const std::unique_ptr<internal::Engine> engine_;
-    std::atomic<int>& requests_;
-    std::atomic<size_t>& listed_;
-  };
-
-  internal::EngineSource& source_;
-  std::atomic<int> requests_{0};
-  std::atomic<size_t> listed_{0};
-};
-
 // The engines of another source. A test breaks one of them, holds requests up,
-// and sets settings.
+// counts them, and sets settings.
 class StagedSource final : public internal::EngineSource {
  public:
   using Settings = absl::StatusOr<internal::EngineSettings>;
@@ -165,6 +105,11 @@ class StagedSource final : public internal::EngineSource {
     settings_ = std::move(settings);
   }
 
+  // The number of requests.
+  int requests() const { return requests_; }
+  // The number of items in all snapshots.
+  size_t listed() const { return listed_; }
+
  private:
   class Staged final : public internal::Engine {
    public:
@@ -174,6 +119,7 @@ class StagedSource final : public internal::EngineSource {
 
     absl::StatusOr<internal::EngineReply> Apply(
         const internal::EngineRequest& request, absl::Time deadline) override {
+      ++stage_.requests_;
       stage_.Count(1);
       internal::MutexLock lock(&stage_.held);
       stage_.Count(-1);
@@ -183,7 +129,15 @@ class StagedSource final : public internal::EngineSource {
     absl::StatusOr<internal::EngineSnapshot> TakeSnapshot(
         const internal::EngineSnapshotRequest& request,
         absl::Time deadline) override {
-      return engine_->TakeSnapshot(request, deadline);
+      auto snapshot = engine_->TakeSnapshot(request, deadline);
+      if (snapshot.ok()) {
+        for (const auto* list :
+             {&snapshot->queued, &snapshot->processing, &snapshot->waiting,
+              &snapshot->failing, &snapshot->parked}) {
+          stage_.listed_ += list->size();
+        }
+      }
+      return snapshot;
     }
     absl::Status Listen(internal::EngineListener* listener,
                         absl::Time deadline) override {
@@ -216,6 +170,8 @@ class StagedSource final : public internal::EngineSource {
   std::string away_ ABSL_GUARDED_BY(mu_);
   int waiting_ ABSL_GUARDED_BY(mu_) = 0;
   Settings settings_ ABSL_GUARDED_BY(mu_) = internal::EngineSettings();
+  std::atomic<int> requests_{0};
+  std::atomic<size_t> listed_{0};
 };
 
 // Returns an item in one of two partitions.
@@ -855,7 +811,7 @@ TEST_F(MemoryEngineTest, ACallThatFailsTakesNothingFromTheRetries) {
 }
 
 TEST_F(MemoryEngineTest, UnparkAllReadsOnlyWhatIsParked) {
-  CountingSource source(&engine_);
+  StagedSource source(&engine_);
   auto options = Options("c");
   options.engine = &source;
   const auto c = *Queue::Create(std::move(options));
@@ -982,7 +938,7 @@ TEST_F(MemoryEngineTest, AControllerSendsOneRequestForAnItem) {
     for (int i = 0; i < kItems; ++i) {
       ASSERT_TRUE(Add(*b_, absl::StrCat(i)).ok());
     }
-    CountingSource counting(&engine_);
+    StagedSource counting(&engine_);
     ControllerOptions<std::string> options;
     auto queue = Options("counted");
     queue.engine = &counting;
@@ -1072,7 +1028,7 @@ TEST_F(MemoryEngineTest, AQuickWorkerTakesItemsAhead) {
   constexpr int kItems = 1000;
   const auto requests = [](int prefetch, Clock* clock) {
     MemoryEngine engine(clock);
-    CountingSource counting(&engine);
+    StagedSource counting(&engine);
     SharedQueueOptions<std::string> options;
     options.name = "q";
     options.engine = &counting;
