@@ -110,6 +110,13 @@ class ControllerFixture : public testing::TestWithParam<Workers> {
     return controller;
   }
 
+  // Adds `item`, and waits until all items that are due have been reconciled.
+  static void AddAndAwait(Controller<std::string>& controller,
+                          const std::string& item) {
+    EXPECT_TRUE(controller.queue().Add(item));
+    controller.AwaitIdle();
+  }
+
   // Moves the clock, and waits until all items that are due have been
   // reconciled.
   void Step(Controller<std::string>& controller, absl::Duration d) {

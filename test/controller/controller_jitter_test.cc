@@ -59,8 +59,7 @@ TEST_P(ControllerJitterTest, VariesTheRetries) {
             absl::Seconds(1), absl::Seconds(1000)),
         JitterOf(jitter));
     const auto controller = Started(std::move(options));
-    controller->queue().Add("a");
-    controller->AwaitIdle();
+    AddAndAwait(*controller, "a");
     EXPECT_EQ(Noted().size(), 1u);
     const auto same = JitterOf(jitter);
     for (const int seconds : {1, 2, 4, 8, 16}) {
@@ -77,8 +76,7 @@ TEST_P(ControllerJitterTest, VariesRequeueAfter) {
                const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
         return ReconcileResult{/*requeue_after=*/jitter->Vary(absl::Hours(1))};
       }));
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   EXPECT_EQ(Noted().size(), 1u);
   const auto same = JitterOf(JitterOptions::PlusMinus(0.1));
   for (int i = 0; i < 5; ++i) {

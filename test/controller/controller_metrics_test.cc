@@ -248,8 +248,7 @@ TEST_P(ControllerMetricsTest, ARetryThatIsReconciledIsActive) {
         if (context.failures == 0) return absl::UnavailableError("later");
         return ReconcileResult();
       });
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   Step(*controller, 5 * kMs);
   EXPECT_EQ(Noted().size(), 2u);
   EXPECT_EQ(provider_.record().sums().count("test active_retries"), 0u);
@@ -261,10 +260,8 @@ TEST_P(ControllerMetricsTest, AnEventOfAnItemThatHasFailedIsNoRetry) {
                    const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
         return absl::UnavailableError("later");
       });
-  controller->queue().Add("a");
-  controller->AwaitIdle();
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
+  AddAndAwait(*controller, "a");
   EXPECT_EQ(Noted().size(), 2u);
   EXPECT_EQ(provider_.record().sums().count("test retries"), 0u);
 }
@@ -276,8 +273,7 @@ TEST_P(ControllerMetricsTest, AnActiveWorkerIsOneThatReconciles) {
         EXPECT_EQ(provider_.record().sums().at("test active"), 1);
         return ReconcileResult();
       });
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   EXPECT_EQ(Noted().size(), 1u);
   EXPECT_EQ(provider_.record().sums().count("test active"), 0u);
 }
@@ -341,8 +337,7 @@ TEST_P(ControllerMetricsTest, AMetricMayAskTheController) {
   auto controller = New(std::move(options));
   asked = controller.get();
   ASSERT_EQ(controller->Start(), absl::OkStatus());
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   Step(*controller, absl::Seconds(1));
   EXPECT_EQ(provider_.record().sums().at("test parked"), 1);
   EXPECT_TRUE(*controller->failures().Unpark("a"));
@@ -361,8 +356,7 @@ TEST_P(ControllerMetricsTest, AParkedItemIsCounted) {
   options.failures.max_failures = 1;
   const auto controller = Started(std::move(options));
   for (const char* item : {"a", "b", "a"}) {
-    controller->queue().Add(item);
-    controller->AwaitIdle();
+    AddAndAwait(*controller, item);
   }
   EXPECT_EQ(provider_.record().sums(), (Sums{{"test max", 1},
                                              {"test error", 3},
@@ -392,8 +386,7 @@ TEST_P(ControllerMetricsTest, NoTimeIsNegativeIfTheClockGoesBack) {
         clock_.Step(-250 * kMs);
         return ReconcileResult();
       });
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   EXPECT_EQ(provider_.record().observed()[0], 0);
 }
 
@@ -419,16 +412,14 @@ TEST_P(ControllerMetricsTest, AControllerWithoutANameHasNoMetrics) {
   options.name = "";
   options.metrics_provider = &provider_;
   const auto controller = Started(std::move(options));
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   EXPECT_EQ(provider_.record().sums(), Sums());
 }
 
 TEST_P(ControllerMetricsTest, AProviderMayReturnNoMetrics) {
   provider_.wants_none = true;
   const auto controller = Reporting(Succeed);
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   EXPECT_EQ(Noted().size(), 1u);
 }
 
@@ -437,8 +428,7 @@ TEST_P(ControllerMetricsTest, AProviderMayOverrideOnlyWhatItMust) {
   ControllerOptions<std::string> options = Options(Succeed);
   options.metrics_provider = &provider;
   const auto controller = Started(std::move(options));
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   EXPECT_EQ(Noted().size(), 1u);
 }
 
@@ -448,8 +438,7 @@ TEST_P(ControllerMetricsTest, TheQueueReportsUnderTheControllersName) {
   options.queue_metrics_provider = &queue_metrics;
   {
     const auto controller = Started(std::move(options));
-    controller->queue().Add("a");
-    controller->AwaitIdle();
+    AddAndAwait(*controller, "a");
   }
   const auto adds = queue_metrics.record(MetricKind::kAdds);
   EXPECT_EQ(adds.names, (std::vector<std::string>{"test"}));
@@ -464,8 +453,7 @@ TEST_P(ControllerMetricsTest, ExceptionsAreErrorsAndCountedBesides) {
                    const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
         throw std::runtime_error("thrown");
       });
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   EXPECT_EQ(provider_.record().sums(), (Sums{{"test max", 1},
                                              {"test error", 1},
                                              {"test errors", 1},
@@ -480,8 +468,7 @@ TEST_P(ControllerMetricsTest, WhatAMetricThrowsIsDropped) {
         if (context.failures == 0) return absl::UnavailableError("later");
         return ReconcileResult();
       });
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   Step(*controller, 5 * kMs);
   EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}, {"a", 5, 1}}));
 }

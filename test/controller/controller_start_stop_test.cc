@@ -148,8 +148,7 @@ TEST_P(SourceTest, StartDoesNotWaitForASourceWithoutSync) {
     return absl::OkStatus();
   }));
   const auto controller = Started(std::move(options));
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}}));
   go_on.Notify();
 }
@@ -187,8 +186,7 @@ TEST_P(SourceTest, ItsErrorAfterTheStartIsLogged) {
   const auto controller = Started(std::move(options));
   fail.Notify();
   EXPECT_EQ(log_.Await(3), "E controller test: DATA_LOSS: source pods: torn");
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}}));
   EXPECT_TRUE(controller->Stop());
 }
@@ -322,8 +320,7 @@ TEST_P(StartTest, IsPossibleOnce) {
   EXPECT_EQ(controller->Start(),
             absl::FailedPreconditionError(
                 "controller test has been started already"));
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}}));
 }
 
@@ -680,8 +677,7 @@ TEST_P(StopTest, AReconcileFunctionMayStopAnotherController) {
         EXPECT_TRUE(other->Stop());
         return ReconcileResult();
       }));
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}, {"of the other", 0, 0}}));
 }
 

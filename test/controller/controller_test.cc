@@ -75,8 +75,7 @@ TEST_P(ControllerTest, WhatIsAddedBeforeAndAfterTheStartIsReconciledOnce) {
   controller->AwaitIdle();
   EXPECT_EQ(Noted(), (Notes{{"before", 0, 0}}));
   clock_.Step(10 * kMs);
-  controller->queue().Add("after");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "after");
   EXPECT_EQ(Noted(), (Notes{{"after", 10, 0}}));
   Step(*controller, absl::Hours(1));
   EXPECT_EQ(Noted(), Notes());
@@ -93,8 +92,7 @@ TEST_P(ControllerTest, TheFunctionIsToldWhereItIs) {
         EXPECT_FALSE(context.Cancelled());
         return ReconcileResult();
       }));
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   EXPECT_EQ(Noted().size(), 1u);
 }
 
@@ -105,8 +103,7 @@ TEST_P(ControllerTest, AfterAnErrorItIsTriedAgainLaterEachTime) {
         if (context.failures < 3) return Fail();
         return ReconcileResult();
       }));
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}}));
   Step(*controller, 5 * kMs - kNs);
   EXPECT_EQ(Noted(), Notes());
@@ -131,16 +128,14 @@ TEST_P(ControllerTest, ASuccessMakesTheNextFailureTheFirst) {
         if (fail) return Fail();
         return ReconcileResult();
       }));
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   Step(*controller, 5 * kMs);
   EXPECT_EQ(controller->queue().NumRequeues("a"), 2);
   fail = false;
   Step(*controller, 10 * kMs);
   EXPECT_EQ(controller->queue().NumRequeues("a"), 0);
   fail = true;
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   Noted();
   Step(*controller, 5 * kMs);
   EXPECT_EQ(Noted(), (Notes{{"a", 20, 1}}));
@@ -185,8 +180,7 @@ TEST_P(ControllerTest, RequeueAfterForgetsAndComesBackThen) {
         }
         return result;
       }));
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   Step(*controller, 5 * kMs);
   EXPECT_EQ(controller->queue().NumRequeues("a"), 0);
   EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}, {"a", 5, 1}}));
@@ -224,8 +218,7 @@ TEST_P(ControllerTest, ATerminalErrorIsNotTriedAgainAndForgotten) {
         if (context.failures == 0) return Fail();
         return TerminalError(absl::InvalidArgumentError("never"));
       }));
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   Step(*controller, 5 * kMs);
   EXPECT_EQ(Noted().size(), 2u);
   EXPECT_EQ(controller->queue().NumRequeues("a"), 0);
@@ -247,8 +240,7 @@ TEST_P(ControllerTest, TheTimeoutIsCountedFromTheBeginOfEach) {
   const auto controller = Started(std::move(options));
   clock_.Step(kMs);
   controller->queue().Add("a");
-  controller->queue().Add("b");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "b");
   EXPECT_EQ(Noted(), (Notes{{"a", 1, 0}, {"b", 31, 0}}));
 }
 
@@ -446,8 +438,7 @@ TEST_P(ControllerTest, TheRateLimiterIsTheOneGiven) {
   options.rate_limiter =
       *ItemFastSlowRateLimiter<std::string>::Create(3 * kMs, 40 * kMs, 1);
   const auto controller = Started(std::move(options));
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   Step(*controller, 3 * kMs);
   Step(*controller, 40 * kMs);
   EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}, {"a", 3, 1}, {"a", 43, 2}}));
@@ -459,8 +450,7 @@ TEST_P(ControllerTest, FailuresAreWhatTheRateLimiterCounts) {
   options.rate_limiter = *BucketRateLimiter<std::string>::Create(
       *TokenBucket::Create(/*rate=*/1, /*burst=*/1, &clock_));
   const auto controller = Started(std::move(options));
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   Step(*controller, absl::Seconds(1));
   EXPECT_EQ(std::get<2>(Noted().back()), 0);
 }
@@ -488,8 +478,7 @@ TEST_P(ControllerTest, AQueueNeedHaveNoPriorities) {
       std::move(queue_options));
   const auto controller = Started(std::move(options));
   EXPECT_EQ(controller->queue().AsPriorityQueue(), nullptr);
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   Step(*controller, 5 * kMs);
   Step(*controller, 10 * kMs);
   EXPECT_EQ(controller->queue().NumRequeues("a"), 0);
@@ -511,8 +500,7 @@ TEST_P(ControllerTest, ItTellsWhatItDoesAndWhatFails) {
         return TerminalError(absl::InvalidArgumentError("never"));
       }));
   ASSERT_TRUE(controller->Start().ok());
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   Step(*controller, 5 * kMs);
   controller->Stop();
   controller->Stop();
@@ -537,8 +525,7 @@ TEST_P(ControllerTest, EachMessageIsALine) {
       });
   options.name = "a\nb";
   const auto controller = Started(std::move(options));
-  controller->queue().Add("\033[2J" + std::string(1 << 20, 'x'));
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "\033[2J" + std::string(1 << 20, 'x'));
   EXPECT_EQ(log_.Await(1), "I controller a\\nb: starting");
   EXPECT_EQ(log_.Await(3), "E controller a\\nb: reconciling \\033[2J" +
                                std::string(252, 'x') +
@@ -572,8 +559,7 @@ TEST_P(ControllerTest, WithoutALogItSaysNothing) {
       [](const std::string&, const ReconcileContext&) { return Fail(); });
   options.log_sink = nullptr;
   const auto controller = Started(std::move(options));
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   EXPECT_EQ(Noted().size(), 1u);
 }
 
@@ -796,8 +782,7 @@ TEST_P(ControllerTest, AnExceptionCountsAsAnError) {
         if (context.failures == 1) throw 1;
         return ReconcileResult();
       }));
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   Step(*controller, 5 * kMs);
   Step(*controller, 10 * kMs);
   EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}, {"a", 5, 1}, {"a", 15, 2}}));
@@ -836,8 +821,7 @@ TEST_P(ControllerTest, WhatTheLogThrowsIsDropped) {
       [](const std::string&, const ReconcileContext&) { return Fail(); });
   options.log_sink = &log;
   const auto controller = Started(std::move(options));
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   Step(*controller, 5 * kMs);
   EXPECT_EQ(Noted().size(), 2u);
   EXPECT_TRUE(controller->Stop());
@@ -878,10 +862,8 @@ TEST_P(BalkingQueueTest, StopDoesNotWaitForAQueueThatGivesNothing) {
 TEST_P(BalkingQueueTest, WhatForgettingThrowsIsLogged) {
   const auto controller =
       Started(OptionsWithQueue(Succeed, Asked::kForget, 1, Throw));
-  controller->queue().Add("a");
-  controller->AwaitIdle();
-  controller->queue().Add("b");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
+  AddAndAwait(*controller, "b");
   EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}, {"b", 0, 0}}));
   EXPECT_EQ(log_.Await(3),
             "E controller test: forgetting the failures of a: INTERNAL: out of "
@@ -891,8 +873,7 @@ TEST_P(BalkingQueueTest, WhatForgettingThrowsIsLogged) {
 TEST_P(BalkingQueueTest, WhatCountingFailuresThrowsIsLogged) {
   const auto controller =
       Started(OptionsWithQueue(Succeed, Asked::kNumRequeues, 1, Throw));
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}}));
   EXPECT_EQ(log_.Await(3),
             "E controller test: counting the failures of a: INTERNAL: out of "
