@@ -144,6 +144,15 @@ class ControllerFixture : public testing::TestWithParam<Workers> {
     return ReconcileResult();
   }
 
+  // Returns a reconcile function that fails an item `times` times in a row, and
+  // then returns `last`.
+  static ReconcileFunction<std::string> FailTimes(
+      int times, absl::Status last = absl::OkStatus()) {
+    return [times, last](const std::string&, const ReconcileContext& context) {
+      return context.failures < times ? absl::UnavailableError("later") : last;
+    };
+  }
+
   FakeClock clock_;
   const absl::Time start_ = clock_.TimeNow();
   RecordingLog log_;

@@ -462,12 +462,7 @@ TEST_P(ControllerMetricsTest, ExceptionsAreErrorsAndCountedBesides) {
 
 TEST_P(ControllerMetricsTest, WhatAMetricThrowsIsDropped) {
   provider_.throws = true;
-  const auto controller = Reporting(
-      [](const std::string&,
-         const ReconcileContext& context) -> absl::StatusOr<ReconcileResult> {
-        if (context.failures == 0) return absl::UnavailableError("later");
-        return ReconcileResult();
-      });
+  const auto controller = Reporting(FailTimes(1));
   AddAndAwait(*controller, "a");
   Step(*controller, 5 * kMs);
   EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}, {"a", 5, 1}}));

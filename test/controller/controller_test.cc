@@ -97,12 +97,7 @@ TEST_P(ControllerTest, TheFunctionIsToldWhereItIs) {
 }
 
 TEST_P(ControllerTest, AfterAnErrorItIsTriedAgainLaterEachTime) {
-  const auto controller = Started(Options(
-      [](const std::string&,
-         const ReconcileContext& context) -> absl::StatusOr<ReconcileResult> {
-        if (context.failures < 3) return Fail();
-        return ReconcileResult();
-      }));
+  const auto controller = Started(Options(FailTimes(3)));
   AddAndAwait(*controller, "a");
   EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}}));
   Step(*controller, 5 * kMs - kNs);
@@ -142,12 +137,7 @@ TEST_P(ControllerTest, ASuccessMakesTheNextFailureTheFirst) {
 }
 
 TEST_P(ControllerTest, ARetryKeepsThePriority) {
-  const auto controller = Started(Options(
-      [](const std::string&,
-         const ReconcileContext& context) -> absl::StatusOr<ReconcileResult> {
-        if (context.failures == 0) return Fail();
-        return ReconcileResult();
-      }));
+  const auto controller = Started(Options(FailTimes(1)));
   AddOptions options;
   options.priority = 7;
   controller->queue().AsPriorityQueue()->AddWithOptions(options, {"a"});
@@ -213,11 +203,7 @@ TEST_P(ControllerTest, RequeueAfterHasTheItemsPriorityOrItsOwn) {
 
 TEST_P(ControllerTest, ATerminalErrorIsNotTriedAgainAndForgotten) {
   const auto controller = Started(Options(
-      [](const std::string&,
-         const ReconcileContext& context) -> absl::StatusOr<ReconcileResult> {
-        if (context.failures == 0) return Fail();
-        return TerminalError(absl::InvalidArgumentError("never"));
-      }));
+      FailTimes(1, TerminalError(absl::InvalidArgumentError("never")))));
   AddAndAwait(*controller, "a");
   Step(*controller, 5 * kMs);
   EXPECT_EQ(Noted().size(), 2u);
@@ -429,12 +415,7 @@ TEST_P(ControllerTest, TheOrderingIsTheOneGiven) {
 }
 
 TEST_P(ControllerTest, TheRateLimiterIsTheOneGiven) {
-  ControllerOptions<std::string> options = Options(
-      [](const std::string&,
-         const ReconcileContext& context) -> absl::StatusOr<ReconcileResult> {
-        if (context.failures < 2) return Fail();
-        return ReconcileResult();
-      });
+  ControllerOptions<std::string> options = Options(FailTimes(2));
   options.rate_limiter =
       *ItemFastSlowRateLimiter<std::string>::Create(3 * kMs, 40 * kMs, 1);
   const auto controller = Started(std::move(options));
@@ -494,11 +475,7 @@ TEST_P(ControllerTest, AQueueNeedHaveNoPriorities) {
 
 TEST_P(ControllerTest, ItTellsWhatItDoesAndWhatFails) {
   const auto controller = New(Options(
-      [](const std::string&,
-         const ReconcileContext& context) -> absl::StatusOr<ReconcileResult> {
-        if (context.failures == 0) return Fail();
-        return TerminalError(absl::InvalidArgumentError("never"));
-      }));
+      FailTimes(1, TerminalError(absl::InvalidArgumentError("never")))));
   ASSERT_TRUE(controller->Start().ok());
   AddAndAwait(*controller, "a");
   Step(*controller, 5 * kMs);
@@ -675,12 +652,6 @@ class BalkingQueueTest : public ControllerFixture {
     clock_.AwaitWaiters(2);
     clock_.Step(absl::Seconds(1));
   }
-
-  static absl::StatusOr<ReconcileResult> FailFirst(
-      const std::string&, const ReconcileContext& context) {
-    if (context.failures == 0) return Fail();
-    return ReconcileResult();
-  }
 };
 
 TEST_P(BalkingQueueTest, AnUnknownQueueIsNotIdle) {
@@ -717,8 +688,8 @@ TEST_P(BalkingQueueTest, AwaitIdleAsksAgainUntilItKnows) {
 }
 
 TEST_P(BalkingQueueTest, WhatIsNotTakenIsAddedASecondLater) {
-  const auto controller = Started(
-      OptionsWithQueue(FailFirst, Asked::kAddAgain, 2, [] { return false; }));
+  const auto controller = Started(OptionsWithQueue(
+      FailTimes(1), Asked::kAddAgain, 2, [] { return false; }));
   controller->queue().Add("a");
   EXPECT_EQ(log_.Await(4),
             "E controller test: adding again a: UNAVAILABLE: out of reach");
@@ -763,7 +734,7 @@ TEST_P(BalkingQueueTest, StopAtItsDeadlineEndsWorkersThatCannotAcquire) {
 
 TEST_P(BalkingQueueTest, StopDoesNotWaitForWhatIsNotTaken) {
   const auto controller = Started(OptionsWithQueue(
-      FailFirst, Asked::kAddAgain, 1000000, [] { return false; }));
+      FailTimes(1), Asked::kAddAgain, 1000000, [] { return false; }));
   controller->queue().Add("a");
   clock_.AwaitWaiters(2);
   EXPECT_TRUE(controller->Stop());
@@ -829,7 +800,7 @@ TEST_P(ControllerTest, WhatTheLogThrowsIsDropped) {
 
 TEST_P(BalkingQueueTest, WhatAddingThrowsIsTriedAgainASecondLater) {
   const auto controller =
-      Started(OptionsWithQueue(FailFirst, Asked::kAddAgain, 1, Throw));
+      Started(OptionsWithQueue(FailTimes(1), Asked::kAddAgain, 1, Throw));
   controller->queue().Add("a");
   EXPECT_EQ(log_.Await(4),
             "E controller test: adding again a: INTERNAL: out of order");
