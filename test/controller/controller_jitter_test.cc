@@ -49,11 +49,8 @@ TEST_P(ControllerJitterTest, VariesTheRetries) {
   for (const JitterOptions& jitter :
        {JitterOptions::Full(), JitterOptions::Equal(),
         JitterOptions::PlusMinus(0.1)}) {
-    ControllerOptions<std::string> options =
-        Options([](const std::string&,
-                   const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
-          return absl::UnavailableError("later");
-        });
+    ControllerOptions<std::string> options = Options(
+        [](const std::string&) { return absl::UnavailableError("later"); });
     options.rate_limiter = *WithJitterRateLimiter<std::string>::Create(
         *ItemExponentialFailureRateLimiter<std::string>::Create(
             absl::Seconds(1), absl::Seconds(1000)),

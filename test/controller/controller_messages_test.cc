@@ -186,9 +186,8 @@ TEST_P(ControllerMessagesTest, TheCountOfFailuresHasALargestValue) {
   static constexpr int kMost = std::numeric_limits<int>::max();
   LimiterCalls calls;
   calls.whens = kMost;
-  ControllerOptions<std::string> options = Options(
-      [](const std::string&,
-         const ReconcileContext& context) -> absl::StatusOr<ReconcileResult> {
+  ControllerOptions<std::string> options =
+      Options([](const std::string&, const ReconcileContext& context) {
         EXPECT_EQ(context.failures, kMost);
         return TerminalError(absl::UnavailableError("never"));
       });
@@ -221,9 +220,8 @@ TEST_P(ControllerMessagesTest, ASinkIsToldTheParts) {
 }
 
 TEST_P(ControllerMessagesTest, ATerminalErrorIsAlwaysTold) {
-  ControllerOptions<std::string> options = Options(
-      [](const std::string&,
-         const ReconcileContext& context) -> absl::StatusOr<ReconcileResult> {
+  ControllerOptions<std::string> options =
+      Options([](const std::string&, const ReconcileContext& context) {
         absl::Status error = absl::NotFoundError("gone");
         if (context.failures == 2) return TerminalError(error);
         return error;

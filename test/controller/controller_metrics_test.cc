@@ -241,12 +241,11 @@ TEST_P(ControllerMetricsTest, EachResultIsCounted) {
 
 TEST_P(ControllerMetricsTest, ARetryThatIsReconciledIsActive) {
   const auto controller =
-      Reporting([this](const std::string&, const ReconcileContext& context)
-                    -> absl::StatusOr<ReconcileResult> {
+      Reporting([this](const std::string&, const ReconcileContext& context) {
         EXPECT_EQ(provider_.record().sums().count("test active_retries"),
                   context.failures);
         if (context.failures == 0) return absl::UnavailableError("later");
-        return ReconcileResult();
+        return absl::OkStatus();
       });
   AddAndAwait(*controller, "a");
   Step(*controller, 5 * kMs);
@@ -255,11 +254,8 @@ TEST_P(ControllerMetricsTest, ARetryThatIsReconciledIsActive) {
 }
 
 TEST_P(ControllerMetricsTest, AnEventOfAnItemThatHasFailedIsNoRetry) {
-  const auto controller =
-      Reporting([](const std::string&,
-                   const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
-        return absl::UnavailableError("later");
-      });
+  const auto controller = Reporting(
+      [](const std::string&) { return absl::UnavailableError("later"); });
   AddAndAwait(*controller, "a");
   AddAndAwait(*controller, "a");
   EXPECT_EQ(Noted().size(), 2u);
@@ -267,12 +263,10 @@ TEST_P(ControllerMetricsTest, AnEventOfAnItemThatHasFailedIsNoRetry) {
 }
 
 TEST_P(ControllerMetricsTest, AnActiveWorkerIsOneThatReconciles) {
-  const auto controller = Reporting(
-      [this](const std::string&,
-             const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
-        EXPECT_EQ(provider_.record().sums().at("test active"), 1);
-        return ReconcileResult();
-      });
+  const auto controller = Reporting([this](const std::string&) {
+    EXPECT_EQ(provider_.record().sums().at("test active"), 1);
+    return absl::OkStatus();
+  });
   AddAndAwait(*controller, "a");
   EXPECT_EQ(Noted().size(), 1u);
   EXPECT_EQ(provider_.record().sums().count("test active"), 0u);
@@ -318,11 +312,8 @@ TEST_P(ControllerMetricsTest, AMetricMayAskTheController) {
     const auto* const it = asked.load();
     if (it != nullptr) it->Healthy().IgnoreError();
   };
-  ControllerOptions<std::string> options =
-      Options([](const std::string&,
-                 const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
-        return absl::UnavailableError("down");
-      });
+  ControllerOptions<std::string> options = Options(
+      [](const std::string&) { return absl::UnavailableError("down"); });
   options.clock = std::make_shared<WaitingLoop>(&clock_);
   options.metrics_provider = &provider_;
   options.failures.max_failures = 2;
@@ -347,11 +338,8 @@ TEST_P(ControllerMetricsTest, AMetricMayAskTheController) {
 }
 
 TEST_P(ControllerMetricsTest, AParkedItemIsCounted) {
-  ControllerOptions<std::string> options =
-      Options([](const std::string&,
-                 const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
-        return absl::UnavailableError("down");
-      });
+  ControllerOptions<std::string> options = Options(
+      [](const std::string&) { return absl::UnavailableError("down"); });
   options.metrics_provider = &provider_;
   options.failures.max_failures = 1;
   const auto controller = Started(std::move(options));
@@ -366,12 +354,10 @@ TEST_P(ControllerMetricsTest, AParkedItemIsCounted) {
 }
 
 TEST_P(ControllerMetricsTest, ReconcilingIsTimed) {
-  const auto controller = Reporting(
-      [this](const std::string& item,
-             const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
-        clock_.Step(item == "slow" ? 2000 * kMs : 250 * kMs);
-        return absl::UnavailableError("fails, and counts");
-      });
+  const auto controller = Reporting([this](const std::string& item) {
+    clock_.Step(item == "slow" ? 2000 * kMs : 250 * kMs);
+    return absl::UnavailableError("fails, and counts");
+  });
   controller->queue().AddAll({"quick", "slow"});
   controller->AwaitIdle();
   controller->Stop(absl::ZeroDuration());
@@ -380,23 +366,20 @@ TEST_P(ControllerMetricsTest, ReconcilingIsTimed) {
 }
 
 TEST_P(ControllerMetricsTest, NoTimeIsNegativeIfTheClockGoesBack) {
-  const auto controller = Reporting(
-      [this](const std::string&,
-             const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
-        clock_.Step(-250 * kMs);
-        return ReconcileResult();
-      });
+  const auto controller = Reporting([this](const std::string&) {
+    clock_.Step(-250 * kMs);
+    return absl::OkStatus();
+  });
   AddAndAwait(*controller, "a");
   EXPECT_EQ(provider_.record().observed()[0], 0);
 }
 
 TEST_P(ControllerMetricsTest,
        ReconciliationsThatExceedTheirDeadlineAreCounted) {
-  ControllerOptions<std::string> options = Options(
-      [this](const std::string& item,
-             const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
+  ControllerOptions<std::string> options =
+      Options([this](const std::string& item) {
         clock_.Step(item == "slow" ? 10 * kMs : 9 * kMs);
-        return ReconcileResult();
+        return absl::OkStatus();
       });
   options.reconcile_timeout = 10 * kMs;
   options.metrics_provider = &provider_;

@@ -34,10 +34,9 @@ class ControllerSnapshotTest : public ControllerFixture {
  protected:
   // Fails with `error_`, which may be OK, and the item as the message.
   ReconcileFunction<std::string> Fail() {
-    return [this](const std::string& item,
-                  const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
+    return [this](const std::string& item) {
       const absl::StatusCode code = error_;
-      if (code == absl::StatusCode::kOk) return ReconcileResult();
+      if (code == absl::StatusCode::kOk) return absl::OkStatus();
       return absl::Status(code, absl::StrCat("no ", item));
     };
   }
@@ -122,12 +121,10 @@ TEST_P(ControllerSnapshotTest, ASuccessForgetsTheError) {
 
 TEST_P(ControllerSnapshotTest, ATerminalErrorIsForgotten) {
   bool terminal = false;
-  const auto controller = Started(Options(
-      [&terminal](const std::string&,
-                  const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
-        const absl::Status error = absl::InternalError("broken");
-        return terminal ? TerminalError(error) : error;
-      }));
+  const auto controller = Started(Options([&terminal](const std::string&) {
+    const absl::Status error = absl::InternalError("broken");
+    return terminal ? TerminalError(error) : error;
+  }));
   AddAndAwait(*controller, "web");
   terminal = true;
   Step(*controller, absl::Milliseconds(5));
@@ -136,11 +133,9 @@ TEST_P(ControllerSnapshotTest, ATerminalErrorIsForgotten) {
 }
 
 TEST_P(ControllerSnapshotTest, AnErrorIsOneShortPrintableLine) {
-  const auto controller = Started(
-      Options([](const std::string&,
-                 const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
-        return absl::DataLossError("\n\033" + std::string(1 << 20, 'x'));
-      }));
+  const auto controller = Started(Options([](const std::string&) {
+    return absl::DataLossError("\n\033" + std::string(1 << 20, 'x'));
+  }));
   AddAndAwait(*controller, "web");
   const std::string error =
       controller->TakeSnapshot()->waiting.at(0).last_error;

@@ -51,9 +51,7 @@ namespace {
 constexpr absl::Duration kMs = absl::Milliseconds(1);
 constexpr absl::Duration kNs = absl::Nanoseconds(1);
 
-absl::StatusOr<ReconcileResult> Fail() {
-  return absl::UnavailableError("later");
-}
+absl::Status Fail() { return absl::UnavailableError("later"); }
 
 // Returns an ordering in which items of the same first letter are a group.
 std::unique_ptr<Ordering<std::string>> TakeTurns() {
@@ -83,14 +81,13 @@ TEST_P(ControllerTest, WhatIsAddedBeforeAndAfterTheStartIsReconciledOnce) {
 
 TEST_P(ControllerTest, TheFunctionIsToldWhereItIs) {
   const auto controller = Started(
-      Options([this](const std::string&, const ReconcileContext& context)
-                  -> absl::StatusOr<ReconcileResult> {
+      Options([this](const std::string&, const ReconcileContext& context) {
         EXPECT_EQ(context.controller_name, "test");
         EXPECT_EQ(context.clock, &clock_);
         EXPECT_FALSE(context.stop.HasBeenNotified());
         EXPECT_EQ(context.Remaining(), absl::InfiniteDuration());
         EXPECT_FALSE(context.Cancelled());
-        return ReconcileResult();
+        return absl::OkStatus();
       }));
   AddAndAwait(*controller, "a");
   EXPECT_EQ(Noted().size(), 1u);
@@ -117,12 +114,10 @@ TEST_P(ControllerTest, AfterAnErrorItIsTriedAgainLaterEachTime) {
 
 TEST_P(ControllerTest, ASuccessMakesTheNextFailureTheFirst) {
   std::atomic<bool> fail{true};
-  const auto controller = Started(Options(
-      [&fail](const std::string&,
-              const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
-        if (fail) return Fail();
-        return ReconcileResult();
-      }));
+  const auto controller = Started(Options([&fail](const std::string&) {
+    if (fail) return Fail();
+    return absl::OkStatus();
+  }));
   AddAndAwait(*controller, "a");
   Step(*controller, 5 * kMs);
   EXPECT_EQ(controller->queue().NumRequeues("a"), 2);
@@ -214,13 +209,12 @@ TEST_P(ControllerTest, ATerminalErrorIsNotTriedAgainAndForgotten) {
 
 TEST_P(ControllerTest, TheTimeoutIsCountedFromTheBeginOfEach) {
   ControllerOptions<std::string> options =
-      Options([this](const std::string&, const ReconcileContext& context)
-                  -> absl::StatusOr<ReconcileResult> {
+      Options([this](const std::string&, const ReconcileContext& context) {
         EXPECT_EQ(context.Remaining(), 30 * kMs);
         EXPECT_FALSE(context.Cancelled());
         clock_.Step(30 * kMs);
         EXPECT_TRUE(context.Cancelled());
-        return ReconcileResult();
+        return absl::OkStatus();
       });
   options.reconcile_timeout = 30 * kMs;
   const auto controller = Started(std::move(options));
@@ -236,12 +230,10 @@ TEST_P(ControllerTest, TheTimeoutIsCountedFromTheBeginOfEach) {
 
 TEST_P(ControllerTest, AsManyAreReconciledAtTheSameTimeAsThereAreWorkers) {
   auto* const all = new absl::Barrier(3);
-  ControllerOptions<std::string> options = Options(
-      [all](const std::string&,
-            const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
-        if (all->Block()) delete all;
-        return ReconcileResult();
-      });
+  ControllerOptions<std::string> options = Options([all](const std::string&) {
+    if (all->Block()) delete all;
+    return absl::OkStatus();
+  });
   options.workers = 3;
   const auto controller = Started(std::move(options));
   controller->queue().AddAll({"a", "b", "c"});
@@ -253,15 +245,14 @@ TEST_P(ControllerTest, WhatIsAddedWhileItIsReconciledIsReconciledAgain) {
   absl::Notification begun, other_done, go_on;
   std::atomic<int> calls{0};
   ControllerOptions<std::string> options =
-      Options([&](const std::string& item,
-                  const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
+      Options([&](const std::string& item) {
         if (item == "other") {
           other_done.Notify();
         } else if (++calls == 1) {
           begun.Notify();
           go_on.WaitForNotification();
         }
-        return ReconcileResult();
+        return absl::OkStatus();
       });
   options.workers = 2;
   const auto controller = Started(std::move(options));
@@ -290,8 +281,7 @@ TEST_P(ControllerTest, AnItemIsNeverReconciledTwiceAtOnce) {
   items["c"];
   Controller<std::string>* self = nullptr;
   ControllerOptions<std::string> options =
-      Options([&](const std::string& item,
-                  const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
+      Options([&](const std::string& item) {
         Progress& progress = items.at(item);
         EXPECT_FALSE(progress.in_progress.exchange(true));
         if (++progress.times < kTimes) {
@@ -299,7 +289,7 @@ TEST_P(ControllerTest, AnItemIsNeverReconciledTwiceAtOnce) {
         }
         std::this_thread::yield();
         progress.in_progress = false;
-        return ReconcileResult();
+        return absl::OkStatus();
       });
   options.workers = 8;
   const auto controller = New(std::move(options));
@@ -426,8 +416,8 @@ TEST_P(ControllerTest, TheRateLimiterIsTheOneGiven) {
 }
 
 TEST_P(ControllerTest, FailuresAreWhatTheRateLimiterCounts) {
-  ControllerOptions<std::string> options = Options(
-      [](const std::string&, const ReconcileContext&) { return Fail(); });
+  ControllerOptions<std::string> options =
+      Options([](const std::string&) { return Fail(); });
   options.rate_limiter = *BucketRateLimiter<std::string>::Create(
       *TokenBucket::Create(/*rate=*/1, /*burst=*/1, &clock_));
   const auto controller = Started(std::move(options));
@@ -532,8 +522,8 @@ TEST_P(ControllerTest, ItemsNeedNotBePrintable) {
 }
 
 TEST_P(ControllerTest, WithoutALogItSaysNothing) {
-  ControllerOptions<std::string> options = Options(
-      [](const std::string&, const ReconcileContext&) { return Fail(); });
+  ControllerOptions<std::string> options =
+      Options([](const std::string&) { return Fail(); });
   options.log_sink = nullptr;
   const auto controller = Started(std::move(options));
   AddAndAwait(*controller, "a");
@@ -657,11 +647,10 @@ class BalkingQueueTest : public ControllerFixture {
 TEST_P(BalkingQueueTest, AnUnknownQueueIsNotIdle) {
   absl::Notification begun, go_on;
   const auto controller = Started(OptionsWithQueue(
-      [&](const std::string&,
-          const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
+      [&](const std::string&) {
         begun.Notify();
         go_on.WaitForNotification();
-        return ReconcileResult();
+        return absl::OkStatus();
       },
       Asked::kSnapshot, 3, [] { return false; }));
   controller->queue().Add("a");
@@ -672,10 +661,8 @@ TEST_P(BalkingQueueTest, AnUnknownQueueIsNotIdle) {
 }
 
 TEST_P(BalkingQueueTest, AwaitIdleAsksAgainUntilItKnows) {
-  const auto controller = Started(OptionsWithQueue(
-      [](const std::string&, const ReconcileContext&)
-          -> absl::StatusOr<ReconcileResult> { return ReconcileResult(); },
-      Asked::kSnapshot, 3, [] { return false; }));
+  const auto controller = Started(
+      OptionsWithQueue(Succeed, Asked::kSnapshot, 3, [] { return false; }));
   controller->queue().Add("a");
   std::atomic<bool> idle{false};
   Thread waits([&] {
@@ -746,12 +733,11 @@ TEST_P(BalkingQueueTest, StopDoesNotWaitForWhatIsNotTaken) {
 bool Throw() { throw std::runtime_error("out of order"); }
 
 TEST_P(ControllerTest, AnExceptionCountsAsAnError) {
-  const auto controller = Started(Options(
-      [](const std::string&,
-         const ReconcileContext& context) -> absl::StatusOr<ReconcileResult> {
+  const auto controller =
+      Started(Options([](const std::string&, const ReconcileContext& context) {
         if (context.failures == 0) throw std::runtime_error("thrown");
         if (context.failures == 1) throw 1;
-        return ReconcileResult();
+        return absl::OkStatus();
       }));
   AddAndAwait(*controller, "a");
   Step(*controller, 5 * kMs);
@@ -788,8 +774,8 @@ TEST_P(ControllerTest, WhatTheLogThrowsIsDropped) {
     void Log(absl::LogSeverity, absl::string_view) override { throw 1; }
   };
   ThrowingLog log;
-  ControllerOptions<std::string> options = Options(
-      [](const std::string&, const ReconcileContext&) { return Fail(); });
+  ControllerOptions<std::string> options =
+      Options([](const std::string&) { return Fail(); });
   options.log_sink = &log;
   const auto controller = Started(std::move(options));
   AddAndAwait(*controller, "a");
