@@ -65,6 +65,14 @@ using Faults = MemoryEngine::Faults;
 
 constexpr absl::Duration kLease = absl::Seconds(30);
 
+// Returns faults of which one has a value.
+template <typename V>
+Faults Only(V Faults::*fault, V value) {
+  Faults faults;
+  faults.*fault = value;
+  return faults;
+}
+
 // The engines of another source. A test breaks one of them, holds requests up,
 // counts them, and sets settings.
 class StagedSource final : public internal::EngineSource {
@@ -454,9 +462,7 @@ TEST_F(MemoryEngineTest, AFileNeedsItsPartOfTheLibrary) {
 }
 
 TEST_F(MemoryEngineTest, WhileItIsAwayNothingChanges) {
-  Faults away;
-  away.away = true;
-  engine_.SetFaults(away);
+  engine_.SetFaults(Only(&Faults::away, true));
   EXPECT_TRUE(absl::IsUnavailable(Add(*a_, "x")));
   EXPECT_TRUE(absl::IsUnavailable(a_->TryAcquire().status()));
   EXPECT_TRUE(absl::IsUnavailable(a_->TakeSnapshot().status()));
@@ -543,9 +549,7 @@ TEST_F(MemoryEngineTest, ATimeoutThatEndsInAnOutageIsTheOutage) {
   auto got = Async(
       [this] { return a_->AcquireWithTimeout(absl::Seconds(5)).status(); });
   clock_.AwaitWaiters(waiters + 1);
-  Faults away;
-  away.away = true;
-  engine_.SetFaults(away);
+  engine_.SetFaults(Only(&Faults::away, true));
   EXPECT_TRUE(absl::IsUnavailable(Add(*a_, "x")));
   clock_.Step(absl::Seconds(5));
   EXPECT_TRUE(absl::IsUnavailable(got.get()));
@@ -596,9 +600,7 @@ TEST_F(MemoryEngineTest, BeforeTheFirstAnswerNoMetricSaysThatItIsEmpty) {
   RecordingMetrics metrics;
   auto options = Options("c");
   options.metrics_provider = &metrics;
-  Faults away;
-  away.away = true;
-  engine_.SetFaults(away);
+  engine_.SetFaults(Only(&Faults::away, true));
   EXPECT_FALSE(Queue::Create(options).ok());
   EXPECT_EQ(told(metrics), 0u);
   EXPECT_EQ(metrics.count(MetricKind::kEngineErrors), 1);
@@ -715,9 +717,7 @@ TEST_F(MemoryEngineTest, ARequeueRefusesWhatItCannotDo) {
 TEST_F(MemoryEngineTest, AProcessThatIsCutOffReceivesNothing) {
   Wait(*a_, &of_a_);
   Wait(*b_, &of_b_);  // after the other one
-  Faults cut_off;
-  cut_off.away = true;
-  engine_.SetFaults(cut_off, "a");
+  engine_.SetFaults(Only(&Faults::away, true), "a");
   EXPECT_TRUE(absl::IsUnavailable(Add(*a_, "x")));
   const auto other = *Queue::Create(Options("c"));
   EXPECT_TRUE(other->Add("x"));  // It would go to `a`, whose turn it is.
@@ -739,9 +739,7 @@ TEST_F(MemoryEngineTest, AnItemInHandWhoseLeaseIsLostIsNotCountedTwice) {
   Wait(*a_, &of_a_);
   ASSERT_TRUE(Add(*b_, "x").ok());
   Deliver();
-  Faults away;
-  away.away = true;
-  engine_.SetFaults(away, "a");
+  engine_.SetFaults(Only(&Faults::away, true), "a");
   clock_.Step(kLease);
   ASSERT_TRUE(Add(*b_, "y").ok());
   const auto y = b_->TryAcquire();
@@ -832,9 +830,7 @@ TEST_F(MemoryEngineTest, UnparkAllReadsOnlyWhatIsParked) {
 }
 
 TEST_F(MemoryEngineTest, FaultsOfAllReplaceThoseOfOne) {
-  Faults away;
-  away.away = true;
-  engine_.SetFaults(away, "a");
+  engine_.SetFaults(Only(&Faults::away, true), "a");
   engine_.SetFaults({});
   EXPECT_TRUE(a_->Add("x"));
 }
@@ -873,9 +869,7 @@ TEST_F(MemoryEngineTest, ALostLeaseCancelsAnAsynchronousReconciliation) {
   ASSERT_TRUE(context.has_value());
   for (int i = 0; i < 6; ++i) clock_.Step(kLease / 3);  // It is renewed.
   EXPECT_EQ(cancelled, 0);
-  Faults away;
-  away.away = true;
-  engine_.SetFaults(away, "a");
+  engine_.SetFaults(Only(&Faults::away, true), "a");
   clock_.Step(kLease + absl::Seconds(1));
   EXPECT_EQ(cancelled, 1);
   EXPECT_TRUE(context->Lost());
@@ -1008,9 +1002,7 @@ TEST_F(MemoryEngineTest, ASlowEngineDoesNotHoldUpTheHealthOfAController) {
   controller->AwaitIdle();
   Deliver();
   const size_t waiters = clock_.NumWaiters();
-  Faults slow;
-  slow.request_delay = absl::Hours(1);
-  engine_.SetFaults(slow);
+  engine_.SetFaults(Only(&Faults::request_delay, absl::Hours(1)));
   auto idle = Async([&controller] { controller->AwaitIdle(); });
   clock_.AwaitWaiters(waiters + 1);
   auto health = Async([&controller] { return controller->Healthy(); });
@@ -1098,9 +1090,7 @@ TEST_F(MemoryEngineTest, ASnapshotOfWhatIsHereAsksNoEngine) {
   const auto first = a_->Acquire();
   const auto second = a_->Acquire();
   ASSERT_TRUE(first.ok() && second.ok());
-  Faults away;
-  away.away = true;
-  engine_.SetFaults(away);
+  engine_.SetFaults(Only(&Faults::away, true));
   SnapshotOptions<std::string> what;
   what.here_only = true;
   for (const size_t max : {0, 1, 2, 3}) {
@@ -1124,9 +1114,7 @@ TEST_F(MemoryEngineTest, ASnapshotTellsOfWorkersThatHaveLostTheirLeases) {
   ASSERT_TRUE(lease.ok());
   const absl::Time taken_at = clock_.TimeNow();
   EXPECT_EQ(queue->TakeSnapshot()->lost_here.size(), 0u);
-  Faults away;
-  away.away = true;
-  engine_.SetFaults(away, "c");
+  engine_.SetFaults(Only(&Faults::away, true), "c");
   clock_.Step(kLease + absl::Seconds(1));
   EXPECT_EQ(Queued(), 0u) << "waits";
   clock_.Step(absl::Seconds(1));
@@ -1191,9 +1179,7 @@ TEST_F(MemoryEngineTest, AnEndThatIsNotHeardIsHeld) {
   auto it = leases->begin();
   EXPECT_TRUE(a_->Fail(&*it, absl::InternalError("fails"), {}, {}).ok());
   EXPECT_TRUE(a_->Requeue(&*++it, AddOptions::After(absl::Hours(1))).ok());
-  Faults faults;
-  faults.away = true;
-  engine_.SetFaults(faults, "a");
+  engine_.SetFaults(Only(&Faults::away, true), "a");
   EXPECT_FALSE((++it)->Done());
   EXPECT_FALSE((++it)->GiveBack());
   EXPECT_FALSE(a_->CloseWithDrainWithin(absl::ZeroDuration()));
@@ -1211,9 +1197,7 @@ TEST_F(MemoryEngineTest, AnEndThatIsNotHeardIsHeld) {
 // The item is handed out, and nobody hears of it.
 TEST_F(MemoryEngineTest, ALostItemComesBackAfterItsLease) {
   EXPECT_TRUE(b_->Add("x"));
-  Faults loses;
-  loses.loses_answers = true;
-  engine_.SetFaults(loses, "a");
+  engine_.SetFaults(Only(&Faults::loses_answers, true), "a");
   EXPECT_TRUE(absl::IsUnknown(a_->TryAcquire().status()));
   engine_.SetFaults({});
   EXPECT_TRUE(absl::IsDeadlineExceeded(b_->TryAcquire().status()));
@@ -1225,9 +1209,7 @@ TEST_F(MemoryEngineTest, ALostItemComesBackAfterItsLease) {
 
 TEST_F(MemoryEngineTest, WhatAddsFindsTheMemoryFull) {
   EXPECT_TRUE(a_->Add("x"));
-  Faults full;
-  full.full = true;
-  engine_.SetFaults(full);
+  engine_.SetFaults(Only(&Faults::full, true));
   EXPECT_TRUE(absl::IsResourceExhausted(Add(*a_, "y")));
   auto lease = b_->TryAcquire();
   ASSERT_TRUE(lease.ok()) << lease.status();
@@ -1236,9 +1218,7 @@ TEST_F(MemoryEngineTest, WhatAddsFindsTheMemoryFull) {
 }
 
 TEST_F(MemoryEngineTest, ARequestIsSlow) {
-  Faults slow;
-  slow.request_delay = absl::Seconds(2);
-  engine_.SetFaults(slow, "a");
+  engine_.SetFaults(Only(&Faults::request_delay, absl::Seconds(2)), "a");
   auto added = AddSlowly();
   clock_.Step(absl::Seconds(2) - absl::Nanoseconds(1));
   EXPECT_EQ(Queued(), 0u);
@@ -1248,9 +1228,7 @@ TEST_F(MemoryEngineTest, ARequestIsSlow) {
 }
 
 TEST_F(MemoryEngineTest, AnAnswerIsSlow) {
-  Faults slow;
-  slow.answer_delay = absl::InfiniteDuration();
-  engine_.SetFaults(slow, "a");
+  engine_.SetFaults(Only(&Faults::answer_delay, absl::InfiniteDuration()), "a");
   auto added = AddSlowly();
   EXPECT_EQ(Queued(), 1u);
   EXPECT_EQ(added.wait_for(std::chrono::seconds(0)),
@@ -1260,13 +1238,9 @@ TEST_F(MemoryEngineTest, AnAnswerIsSlow) {
 }
 
 TEST_F(MemoryEngineTest, AnAnswerDoesNotComeIfTheEngineGoesAway) {
-  Faults slow;
-  slow.answer_delay = absl::Seconds(2);
-  engine_.SetFaults(slow, "a");
+  engine_.SetFaults(Only(&Faults::answer_delay, absl::Seconds(2)), "a");
   auto added = AddSlowly();
-  Faults away;
-  away.away = true;
-  engine_.SetFaults(away, "a");
+  engine_.SetFaults(Only(&Faults::away, true), "a");
   EXPECT_TRUE(absl::IsUnknown(added.get()));
   EXPECT_EQ(Queued(), 1u);
 }
@@ -1289,9 +1263,7 @@ TEST_F(MemoryEngineTest, AfterARestartLeasesGetTime) {
   EXPECT_TRUE(a_->Add("x"));
   auto lease = a_->TryAcquire();
   ASSERT_TRUE(lease.ok());
-  Faults away;
-  away.away = true;
-  engine_.SetFaults(away);
+  engine_.SetFaults(Only(&Faults::away, true));
   clock_.Step(kLease);
   engine_.Restart();
   engine_.SetFaults({});
