@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -52,13 +53,18 @@ class Parser {
     const absl::string_view name = ParseWord();
     if (!status_.ok()) return nullptr;
     if (name == "exponential") {
-      limiter = ParseExponential();
+      limiter =
+          Parse<workqueue::ItemExponentialFailureRateLimiter<std::string>>(
+              &Parser::ParseDelay, &Parser::ParseDelay);
     } else if (name == "fastslow") {
-      limiter = ParseFastSlow();
+      limiter = Parse<workqueue::ItemFastSlowRateLimiter<std::string>>(
+          &Parser::ParseDelay, &Parser::ParseDelay, &Parser::ParseAttempts);
     } else if (name == "maxof") {
-      limiter = ParseMaxOf();
+      limiter = Parse<workqueue::MaxOfRateLimiter<std::string>>(
+          &Parser::ParseLimiter, &Parser::ParseLimiter);
     } else if (name == "maxwait") {
-      limiter = ParseMaxWait();
+      limiter = Parse<workqueue::WithMaxWaitRateLimiter<std::string>>(
+          &Parser::ParseLimiter, &Parser::ParseDelay);
     } else {
       Fail("unknown limiter ", name);
     }
@@ -66,51 +72,21 @@ class Parser {
     return limiter;
   }
 
-  LimiterPtr ParseExponential() {
-    Expect("(");
-    const absl::Duration base = ParseDelay();
-    Expect(",");
-    const absl::Duration max = ParseDelay();
+  // Reads the arguments, each with its parser, and makes a limiter of them.
+  template <typename Limiter, typename... Args>
+  LimiterPtr Parse(Args (Parser::*... parsers)()) {
+    absl::string_view before = "(";
+    const auto parse = [&](auto parser) {
+      Expect(std::exchange(before, ","));
+      return (this->*parser)();
+    };
+    // Braces evaluate from left to right.
+    std::tuple<Args...> args{parse(parsers)...};
     Expect(")");
     if (!status_.ok()) return nullptr;
-    return Made(
-        workqueue::ItemExponentialFailureRateLimiter<std::string>::Create(base,
-                                                                          max));
-  }
-
-  LimiterPtr ParseFastSlow() {
-    Expect("(");
-    const absl::Duration fast = ParseDelay();
-    Expect(",");
-    const absl::Duration slow = ParseDelay();
-    Expect(",");
-    const int attempts = ParseAttempts();
-    Expect(")");
-    if (!status_.ok()) return nullptr;
-    return Made(workqueue::ItemFastSlowRateLimiter<std::string>::Create(
-        fast, slow, attempts));
-  }
-
-  LimiterPtr ParseMaxOf() {
-    Expect("(");
-    LimiterPtr a = ParseLimiter();
-    Expect(",");
-    LimiterPtr b = ParseLimiter();
-    Expect(")");
-    if (!status_.ok()) return nullptr;
-    return Made(workqueue::MaxOfRateLimiter<std::string>::Create(std::move(a),
-                                                                 std::move(b)));
-  }
-
-  LimiterPtr ParseMaxWait() {
-    Expect("(");
-    LimiterPtr limiter = ParseLimiter();
-    Expect(",");
-    const absl::Duration max = ParseDelay();
-    Expect(")");
-    if (!status_.ok()) return nullptr;
-    return Made(workqueue::WithMaxWaitRateLimiter<std::string>::Create(
-        std::move(limiter), max));
+    return Made(std::apply(
+        [](Args&... each) { return Limiter::Create(std::move(each)...); },
+        args));
   }
 
   absl::Duration ParseDelay() {

@@ -4,6 +4,7 @@
 #include "test/conformance/queue_subject.h"
 
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <variant>
@@ -11,13 +12,15 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "test/conformance/recorder.h"
 #include "test/conformance/trace.h"
 #include "test/conformance/value.h"
+#include "test/workqueue/recording_metrics.h"
 #include "workqueue/interfaces.h"
 
 namespace conformance {
 namespace {
+
+using ::workqueue::MetricKind;
 
 const std::string& ItemIn(const std::vector<Value>& args) {
   return std::get<std::string>(args[0]);
@@ -87,23 +90,39 @@ void QueueSubject::OnRateLimiting(
 }
 
 void QueueSubject::OnMetrics() {
-  On("metrics depth",
-     [this](const Args&) { return Result{recorder_.depth()}; });
-  On("metrics adds", [this](const Args&) { return Result{recorder_.adds()}; });
-  On("metrics retries",
-     [this](const Args&) { return Result{recorder_.retries()}; });
-  OnHistogram("metrics latency", recorder_.latency());
-  OnHistogram("metrics work", recorder_.work());
-  On("metrics unfinished",
-     [this](const Args&) { return Result{recorder_.unfinished()}; });
-  On("metrics longest",
-     [this](const Args&) { return Result{recorder_.longest()}; });
+  // client-go has no such metrics.
+  recording_.unwanted = {
+      MetricKind::kOldestQueued, MetricKind::kWaitingItems,
+      MetricKind::kFailingItems, MetricKind::kEngineDepth,
+      MetricKind::kEngineErrors, MetricKind::kEngineUnreachable,
+      MetricKind::kWrongSettings};
+  OnCount("metrics depth", MetricKind::kDepth);
+  OnCount("metrics adds", MetricKind::kAdds);
+  OnCount("metrics retries", MetricKind::kRetries);
+  OnHistogram("metrics latency", MetricKind::kLatency);
+  OnHistogram("metrics work", MetricKind::kWorkDuration);
+  OnGauge("metrics unfinished", MetricKind::kUnfinishedWork);
+  OnGauge("metrics longest", MetricKind::kLongestRunning);
 }
 
-void QueueSubject::OnHistogram(absl::string_view operation,
-                               const Recorder::Observations& observations) {
-  On(operation, [&observations](const Args&) {
-    return Result{observations.count.load(), observations.sum.load()};
+void QueueSubject::OnCount(absl::string_view operation, MetricKind kind) {
+  On(operation, [this, kind](const Args&) {
+    return Result{int64_t{recording_.count(kind)}};
+  });
+}
+
+void QueueSubject::OnGauge(absl::string_view operation, MetricKind kind) {
+  On(operation, [this, kind](const Args&) {
+    const std::vector<double> values = recording_.values(kind);
+    return Result{values.empty() ? 0 : values.back()};
+  });
+}
+
+void QueueSubject::OnHistogram(absl::string_view operation, MetricKind kind) {
+  On(operation, [this, kind](const Args&) {
+    const std::vector<double> values = recording_.values(kind);
+    return Result{static_cast<int64_t>(values.size()),
+                  std::accumulate(values.begin(), values.end(), 0.0)};
   });
 }
 

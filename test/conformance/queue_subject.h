@@ -7,9 +7,9 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "test/conformance/recorder.h"
 #include "test/conformance/subject.h"
 #include "test/conformance/trace.h"
+#include "test/workqueue/recording_metrics.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/metrics.h"
@@ -34,7 +34,7 @@ class QueueSubject : public Subject {
 
   // Null if the trace has no metrics.
   workqueue::MetricsProvider* metrics_provider() {
-    return metrics_ ? &recorder_ : nullptr;
+    return metrics_ ? &recording_ : nullptr;
   }
 
   // Returns options with the clock and the metrics provider. A queue without
@@ -45,7 +45,7 @@ class QueueSubject : public Subject {
     options.clock = &clock_;
     if (metrics_) {
       options.name = "conformance";
-      options.metrics_provider = &recorder_;
+      options.metrics_provider = &recording_;
     }
     return options;
   }
@@ -56,12 +56,13 @@ class QueueSubject : public Subject {
 
  private:
   void OnMetrics();
-  void OnHistogram(absl::string_view operation,
-                   const Recorder::Observations& observations);
+  void OnCount(absl::string_view operation, workqueue::MetricKind kind);
+  void OnGauge(absl::string_view operation, workqueue::MetricKind kind);
+  void OnHistogram(absl::string_view operation, workqueue::MetricKind kind);
 
   const bool metrics_;
   workqueue::FakeClock clock_;
-  Recorder recorder_;
+  workqueue::RecordingMetrics recording_;
 };
 
 }  // namespace conformance

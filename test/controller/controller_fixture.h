@@ -110,6 +110,13 @@ class ControllerFixture : public testing::TestWithParam<Workers> {
     return controller;
   }
 
+  // Adds `item`, and waits until all items that are due have been reconciled.
+  static void AddAndAwait(Controller<std::string>& controller,
+                          const std::string& item) {
+    EXPECT_TRUE(controller.queue().Add(item));
+    controller.AwaitIdle();
+  }
+
   // Moves the clock, and waits until all items that are due have been
   // reconciled.
   void Step(Controller<std::string>& controller, absl::Duration d) {
@@ -135,6 +142,15 @@ class ControllerFixture : public testing::TestWithParam<Workers> {
   static absl::StatusOr<ReconcileResult> Succeed(const std::string&,
                                                  const ReconcileContext&) {
     return ReconcileResult();
+  }
+
+  // Returns a reconcile function that fails an item `times` times in a row, and
+  // then returns `last`.
+  static ReconcileFunction<std::string> FailTimes(
+      int times, absl::Status last = absl::OkStatus()) {
+    return [times, last](const std::string&, const ReconcileContext& context) {
+      return context.failures < times ? absl::UnavailableError("later") : last;
+    };
   }
 
   FakeClock clock_;

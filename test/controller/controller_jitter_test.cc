@@ -49,18 +49,14 @@ TEST_P(ControllerJitterTest, VariesTheRetries) {
   for (const JitterOptions& jitter :
        {JitterOptions::Full(), JitterOptions::Equal(),
         JitterOptions::PlusMinus(0.1)}) {
-    ControllerOptions<std::string> options =
-        Options([](const std::string&,
-                   const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
-          return absl::UnavailableError("later");
-        });
+    ControllerOptions<std::string> options = Options(
+        [](const std::string&) { return absl::UnavailableError("later"); });
     options.rate_limiter = *WithJitterRateLimiter<std::string>::Create(
         *ItemExponentialFailureRateLimiter<std::string>::Create(
             absl::Seconds(1), absl::Seconds(1000)),
         JitterOf(jitter));
     const auto controller = Started(std::move(options));
-    controller->queue().Add("a");
-    controller->AwaitIdle();
+    AddAndAwait(*controller, "a");
     EXPECT_EQ(Noted().size(), 1u);
     const auto same = JitterOf(jitter);
     for (const int seconds : {1, 2, 4, 8, 16}) {
@@ -77,8 +73,7 @@ TEST_P(ControllerJitterTest, VariesRequeueAfter) {
                const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
         return ReconcileResult{/*requeue_after=*/jitter->Vary(absl::Hours(1))};
       }));
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   EXPECT_EQ(Noted().size(), 1u);
   const auto same = JitterOf(JitterOptions::PlusMinus(0.1));
   for (int i = 0; i < 5; ++i) {

@@ -170,8 +170,7 @@ TEST_P(ControllerMessagesTest, ManyKeysThatFailAreFewMessages) {
 
 TEST_P(ControllerMessagesTest, EachPowerOfTwoOfAKeysFailuresIsTold) {
   const auto controller = StartedFailing();
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   for (int i = 0; i < 19; ++i) Step(*controller, absl::Hours(1));
   EXPECT_EQ(Noted().size(), 20u);
   std::vector<std::pair<int, int64_t>> told;
@@ -187,17 +186,15 @@ TEST_P(ControllerMessagesTest, TheCountOfFailuresHasALargestValue) {
   static constexpr int kMost = std::numeric_limits<int>::max();
   LimiterCalls calls;
   calls.whens = kMost;
-  ControllerOptions<std::string> options = Options(
-      [](const std::string&,
-         const ReconcileContext& context) -> absl::StatusOr<ReconcileResult> {
+  ControllerOptions<std::string> options =
+      Options([](const std::string&, const ReconcileContext& context) {
         EXPECT_EQ(context.failures, kMost);
         return TerminalError(absl::UnavailableError("never"));
       });
   options.rate_limiter = std::make_unique<CountingLimiter>(&calls);
   options.log_sink = &structured_log_;
   const auto controller = Started(std::move(options));
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   const std::vector<StructuredLog::Failure> told = structured_log_.Failures();
   ASSERT_EQ(told.size(), 1u);
   EXPECT_EQ(told[0].failures, kMost);
@@ -205,8 +202,7 @@ TEST_P(ControllerMessagesTest, TheCountOfFailuresHasALargestValue) {
 
 TEST_P(ControllerMessagesTest, ASinkIsToldTheParts) {
   const auto controller = StartedFailing();
-  controller->queue().Add("a\nb");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a\nb");
   Step(*controller, 5 * kMs);
   const std::vector<StructuredLog::Failure> told = structured_log_.Failures();
   ASSERT_EQ(told.size(), 2u);
@@ -224,17 +220,15 @@ TEST_P(ControllerMessagesTest, ASinkIsToldTheParts) {
 }
 
 TEST_P(ControllerMessagesTest, ATerminalErrorIsAlwaysTold) {
-  ControllerOptions<std::string> options = Options(
-      [](const std::string&,
-         const ReconcileContext& context) -> absl::StatusOr<ReconcileResult> {
+  ControllerOptions<std::string> options =
+      Options([](const std::string&, const ReconcileContext& context) {
         absl::Status error = absl::NotFoundError("gone");
         if (context.failures == 2) return TerminalError(error);
         return error;
       });
   options.log_sink = &structured_log_;
   const auto controller = Started(std::move(options));
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   for (int i = 0; i < 3; ++i) Step(*controller, kSecond);
   const std::vector<StructuredLog::Failure> told = structured_log_.Failures();
   ASSERT_EQ(told.size(), 3u);
@@ -253,8 +247,7 @@ TEST_P(ControllerMessagesTest, TheDelayOfAGivenQueueIsUnknown) {
       std::move(queue_options));
   options.log_sink = &structured_log_;
   const auto controller = Started(std::move(options));
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   Step(*controller, 5 * kMs);
   const std::vector<StructuredLog::Failure> told = structured_log_.Failures();
   ASSERT_EQ(told.size(), 2u);
@@ -267,8 +260,7 @@ TEST_P(ControllerMessagesTest, TheRateLimiterIsAskedOncePerFailure) {
   ControllerOptions<std::string> options = Options(Fail);
   options.rate_limiter = std::make_unique<CountingLimiter>(&calls);
   const auto controller = Started(std::move(options));
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   EXPECT_EQ(calls.whens, 1);
   Step(*controller, kSecond);
   EXPECT_EQ(calls.whens, 2);
@@ -345,8 +337,7 @@ TEST_P(ControllerMessagesTest, WhatASinkThrowsIsDropped) {
   ControllerOptions<std::string> options = Options(Fail);
   options.log_sink = &log;
   const auto controller = Started(std::move(options));
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   Step(*controller, 5 * kMs);
   EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}, {"a", 5, 1}}));
 }

@@ -241,43 +241,33 @@ TEST_P(ControllerMetricsTest, EachResultIsCounted) {
 
 TEST_P(ControllerMetricsTest, ARetryThatIsReconciledIsActive) {
   const auto controller =
-      Reporting([this](const std::string&, const ReconcileContext& context)
-                    -> absl::StatusOr<ReconcileResult> {
+      Reporting([this](const std::string&, const ReconcileContext& context) {
         EXPECT_EQ(provider_.record().sums().count("test active_retries"),
                   context.failures);
         if (context.failures == 0) return absl::UnavailableError("later");
-        return ReconcileResult();
+        return absl::OkStatus();
       });
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   Step(*controller, 5 * kMs);
   EXPECT_EQ(Noted().size(), 2u);
   EXPECT_EQ(provider_.record().sums().count("test active_retries"), 0u);
 }
 
 TEST_P(ControllerMetricsTest, AnEventOfAnItemThatHasFailedIsNoRetry) {
-  const auto controller =
-      Reporting([](const std::string&,
-                   const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
-        return absl::UnavailableError("later");
-      });
-  controller->queue().Add("a");
-  controller->AwaitIdle();
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  const auto controller = Reporting(
+      [](const std::string&) { return absl::UnavailableError("later"); });
+  AddAndAwait(*controller, "a");
+  AddAndAwait(*controller, "a");
   EXPECT_EQ(Noted().size(), 2u);
   EXPECT_EQ(provider_.record().sums().count("test retries"), 0u);
 }
 
 TEST_P(ControllerMetricsTest, AnActiveWorkerIsOneThatReconciles) {
-  const auto controller = Reporting(
-      [this](const std::string&,
-             const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
-        EXPECT_EQ(provider_.record().sums().at("test active"), 1);
-        return ReconcileResult();
-      });
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  const auto controller = Reporting([this](const std::string&) {
+    EXPECT_EQ(provider_.record().sums().at("test active"), 1);
+    return absl::OkStatus();
+  });
+  AddAndAwait(*controller, "a");
   EXPECT_EQ(Noted().size(), 1u);
   EXPECT_EQ(provider_.record().sums().count("test active"), 0u);
 }
@@ -322,11 +312,8 @@ TEST_P(ControllerMetricsTest, AMetricMayAskTheController) {
     const auto* const it = asked.load();
     if (it != nullptr) it->Healthy().IgnoreError();
   };
-  ControllerOptions<std::string> options =
-      Options([](const std::string&,
-                 const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
-        return absl::UnavailableError("down");
-      });
+  ControllerOptions<std::string> options = Options(
+      [](const std::string&) { return absl::UnavailableError("down"); });
   options.clock = std::make_shared<WaitingLoop>(&clock_);
   options.metrics_provider = &provider_;
   options.failures.max_failures = 2;
@@ -341,8 +328,7 @@ TEST_P(ControllerMetricsTest, AMetricMayAskTheController) {
   auto controller = New(std::move(options));
   asked = controller.get();
   ASSERT_EQ(controller->Start(), absl::OkStatus());
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   Step(*controller, absl::Seconds(1));
   EXPECT_EQ(provider_.record().sums().at("test parked"), 1);
   EXPECT_TRUE(*controller->failures().Unpark("a"));
@@ -352,17 +338,13 @@ TEST_P(ControllerMetricsTest, AMetricMayAskTheController) {
 }
 
 TEST_P(ControllerMetricsTest, AParkedItemIsCounted) {
-  ControllerOptions<std::string> options =
-      Options([](const std::string&,
-                 const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
-        return absl::UnavailableError("down");
-      });
+  ControllerOptions<std::string> options = Options(
+      [](const std::string&) { return absl::UnavailableError("down"); });
   options.metrics_provider = &provider_;
   options.failures.max_failures = 1;
   const auto controller = Started(std::move(options));
   for (const char* item : {"a", "b", "a"}) {
-    controller->queue().Add(item);
-    controller->AwaitIdle();
+    AddAndAwait(*controller, item);
   }
   EXPECT_EQ(provider_.record().sums(), (Sums{{"test max", 1},
                                              {"test error", 3},
@@ -372,12 +354,10 @@ TEST_P(ControllerMetricsTest, AParkedItemIsCounted) {
 }
 
 TEST_P(ControllerMetricsTest, ReconcilingIsTimed) {
-  const auto controller = Reporting(
-      [this](const std::string& item,
-             const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
-        clock_.Step(item == "slow" ? 2000 * kMs : 250 * kMs);
-        return absl::UnavailableError("fails, and counts");
-      });
+  const auto controller = Reporting([this](const std::string& item) {
+    clock_.Step(item == "slow" ? 2000 * kMs : 250 * kMs);
+    return absl::UnavailableError("fails, and counts");
+  });
   controller->queue().AddAll({"quick", "slow"});
   controller->AwaitIdle();
   controller->Stop(absl::ZeroDuration());
@@ -386,24 +366,20 @@ TEST_P(ControllerMetricsTest, ReconcilingIsTimed) {
 }
 
 TEST_P(ControllerMetricsTest, NoTimeIsNegativeIfTheClockGoesBack) {
-  const auto controller = Reporting(
-      [this](const std::string&,
-             const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
-        clock_.Step(-250 * kMs);
-        return ReconcileResult();
-      });
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  const auto controller = Reporting([this](const std::string&) {
+    clock_.Step(-250 * kMs);
+    return absl::OkStatus();
+  });
+  AddAndAwait(*controller, "a");
   EXPECT_EQ(provider_.record().observed()[0], 0);
 }
 
 TEST_P(ControllerMetricsTest,
        ReconciliationsThatExceedTheirDeadlineAreCounted) {
-  ControllerOptions<std::string> options = Options(
-      [this](const std::string& item,
-             const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
+  ControllerOptions<std::string> options =
+      Options([this](const std::string& item) {
         clock_.Step(item == "slow" ? 10 * kMs : 9 * kMs);
-        return ReconcileResult();
+        return absl::OkStatus();
       });
   options.reconcile_timeout = 10 * kMs;
   options.metrics_provider = &provider_;
@@ -419,16 +395,14 @@ TEST_P(ControllerMetricsTest, AControllerWithoutANameHasNoMetrics) {
   options.name = "";
   options.metrics_provider = &provider_;
   const auto controller = Started(std::move(options));
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   EXPECT_EQ(provider_.record().sums(), Sums());
 }
 
 TEST_P(ControllerMetricsTest, AProviderMayReturnNoMetrics) {
   provider_.wants_none = true;
   const auto controller = Reporting(Succeed);
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   EXPECT_EQ(Noted().size(), 1u);
 }
 
@@ -437,8 +411,7 @@ TEST_P(ControllerMetricsTest, AProviderMayOverrideOnlyWhatItMust) {
   ControllerOptions<std::string> options = Options(Succeed);
   options.metrics_provider = &provider;
   const auto controller = Started(std::move(options));
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   EXPECT_EQ(Noted().size(), 1u);
 }
 
@@ -448,8 +421,7 @@ TEST_P(ControllerMetricsTest, TheQueueReportsUnderTheControllersName) {
   options.queue_metrics_provider = &queue_metrics;
   {
     const auto controller = Started(std::move(options));
-    controller->queue().Add("a");
-    controller->AwaitIdle();
+    AddAndAwait(*controller, "a");
   }
   const auto adds = queue_metrics.record(MetricKind::kAdds);
   EXPECT_EQ(adds.names, (std::vector<std::string>{"test"}));
@@ -464,8 +436,7 @@ TEST_P(ControllerMetricsTest, ExceptionsAreErrorsAndCountedBesides) {
                    const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
         throw std::runtime_error("thrown");
       });
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   EXPECT_EQ(provider_.record().sums(), (Sums{{"test max", 1},
                                              {"test error", 1},
                                              {"test errors", 1},
@@ -474,14 +445,8 @@ TEST_P(ControllerMetricsTest, ExceptionsAreErrorsAndCountedBesides) {
 
 TEST_P(ControllerMetricsTest, WhatAMetricThrowsIsDropped) {
   provider_.throws = true;
-  const auto controller = Reporting(
-      [](const std::string&,
-         const ReconcileContext& context) -> absl::StatusOr<ReconcileResult> {
-        if (context.failures == 0) return absl::UnavailableError("later");
-        return ReconcileResult();
-      });
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  const auto controller = Reporting(FailTimes(1));
+  AddAndAwait(*controller, "a");
   Step(*controller, 5 * kMs);
   EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}, {"a", 5, 1}}));
 }

@@ -92,8 +92,7 @@ class ControllerRetryAfterTest : public ControllerFixture {
 TEST_P(ControllerRetryAfterTest, TheItemIsTriedAgainExactlyThen) {
   const auto controller =
       Started(FailWith({RetryAfterError(Busy(), 30 * kSecond)}));
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   EXPECT_EQ(controller->queue().NumRequeues("a"), 1);
   Step(*controller, 30 * kSecond - kNs);
   EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}}));
@@ -112,8 +111,7 @@ TEST_P(ControllerRetryAfterTest, TheLimiterGoesOnCounting) {
       FailWith({Busy(), RetryAfterError(Busy(), 5 * kSecond), Busy()});
   options.rate_limiter = NewLimiter();
   const auto controller = Started(std::move(options));
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   for (const int seconds : {1, 5, 4}) Step(*controller, seconds * kSecond);
   EXPECT_EQ(
       Noted(),
@@ -125,8 +123,7 @@ TEST_P(ControllerRetryAfterTest, TheLimitersMaximumShortensTheDelay) {
       FailWith({RetryAfterError(Busy(), absl::Hours(1))});
   options.rate_limiter = NewLimiter();
   const auto controller = Started(std::move(options));
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   Step(*controller, absl::Minutes(1) - kNs);
   EXPECT_EQ(Noted().size(), 1u);
   Step(*controller, kNs);
@@ -139,8 +136,7 @@ TEST_P(ControllerRetryAfterTest, NoDelayIsNoHotLoop) {
   const auto controller =
       Started(FailWith({RetryAfterError(Busy(), absl::ZeroDuration()),
                         RetryAfterError(Busy(), -kSecond)}));
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   for (int i = 0; i < 2; ++i) Step(*controller, kSecond / 10);
   EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}, {"a", 100, 1}, {"a", 200, 2}}));
 }
@@ -152,8 +148,7 @@ TEST_P(ControllerRetryAfterTest, AWrongMarkLeavesTheDelayToTheLimiter) {
       FailWith({wrong, RetryAfterError(Busy(), absl::InfiniteDuration())});
   options.rate_limiter = NewLimiter();
   const auto controller = Started(std::move(options));
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   for (const int seconds : {1, 2}) Step(*controller, seconds * kSecond);
   EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}, {"a", 1000, 1}, {"a", 3000, 2}}));
 }
@@ -163,8 +158,7 @@ TEST_P(ControllerRetryAfterTest, ATerminalErrorIsNotTriedAgain) {
        {TerminalError(RetryAfterError(Busy(), kSecond)),
         RetryAfterError(TerminalError(Busy()), kSecond)}) {
     const auto controller = Started(FailWith({error}));
-    controller->queue().Add("a");
-    controller->AwaitIdle();
+    AddAndAwait(*controller, "a");
     Step(*controller, absl::Hours(1));
     EXPECT_EQ(Noted().size(), 1u);
     EXPECT_EQ(controller->queue().NumRequeues("a"), 0);
@@ -188,8 +182,7 @@ TEST_P(ControllerRetryAfterTest, TheTextIsThatOfTheError) {
   options.log_sink = &log_;
   options.failures.max_failures = 2;
   const auto controller = Started(std::move(options));
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   const auto failed = controller->failures().Find("a");
   ASSERT_TRUE(failed.ok());
   EXPECT_EQ(failed->last_error, "RESOURCE_EXHAUSTED: busy");
@@ -222,8 +215,7 @@ TEST_P(ControllerRetryAfterTest, AGivenQueueTakesTheDelay) {
           std::move(queue_options));
     }
     const auto controller = Started(std::move(options));
-    controller->queue().Add("a");
-    controller->AwaitIdle();
+    AddAndAwait(*controller, "a");
     Step(*controller, 30 * kSecond - kNs);
     EXPECT_EQ(Noted().size(), 1u);
     Step(*controller, kNs);
@@ -281,8 +273,7 @@ TEST_P(ControllerRetryAfterTest, OnlyAnErrorIsARetry) {
   OptionsQueue& recorded = *queue;
   options.queue = std::move(queue);
   const auto controller = Started(std::move(options));
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   for (int i = 0; i < 2; ++i) Step(*controller, kSecond);
   const std::vector<AddOptions> added = recorded.Added();
   ASSERT_EQ(added.size(), 4u);

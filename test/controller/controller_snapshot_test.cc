@@ -34,10 +34,9 @@ class ControllerSnapshotTest : public ControllerFixture {
  protected:
   // Fails with `error_`, which may be OK, and the item as the message.
   ReconcileFunction<std::string> Fail() {
-    return [this](const std::string& item,
-                  const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
+    return [this](const std::string& item) {
       const absl::StatusCode code = error_;
-      if (code == absl::StatusCode::kOk) return ReconcileResult();
+      if (code == absl::StatusCode::kOk) return absl::OkStatus();
       return absl::Status(code, absl::StrCat("no ", item));
     };
   }
@@ -47,8 +46,7 @@ class ControllerSnapshotTest : public ControllerFixture {
 
 TEST_P(ControllerSnapshotTest, HasTheLastErrorOfAWaitingItem) {
   const auto controller = Started(Options(Fail()));
-  controller->queue().Add("web");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "web");
   Snapshot<std::string> snapshot = *controller->TakeSnapshot();
   ASSERT_EQ(snapshot.waiting.size(), 1u);
   EXPECT_EQ(snapshot.waiting[0].failures, 1);
@@ -112,8 +110,7 @@ TEST_P(ControllerSnapshotTest, BoundedOnesHaveTheErrorsToo) {
 
 TEST_P(ControllerSnapshotTest, ASuccessForgetsTheError) {
   const auto controller = Started(Options(Fail()));
-  controller->queue().Add("web");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "web");
   error_ = absl::StatusCode::kOk;
   Step(*controller, absl::Milliseconds(5));
   controller->queue().AddAfter("web", absl::Hours(1));
@@ -124,14 +121,11 @@ TEST_P(ControllerSnapshotTest, ASuccessForgetsTheError) {
 
 TEST_P(ControllerSnapshotTest, ATerminalErrorIsForgotten) {
   bool terminal = false;
-  const auto controller = Started(Options(
-      [&terminal](const std::string&,
-                  const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
-        const absl::Status error = absl::InternalError("broken");
-        return terminal ? TerminalError(error) : error;
-      }));
-  controller->queue().Add("web");
-  controller->AwaitIdle();
+  const auto controller = Started(Options([&terminal](const std::string&) {
+    const absl::Status error = absl::InternalError("broken");
+    return terminal ? TerminalError(error) : error;
+  }));
+  AddAndAwait(*controller, "web");
   terminal = true;
   Step(*controller, absl::Milliseconds(5));
   controller->queue().AddAfter("web", absl::Hours(1));
@@ -139,13 +133,10 @@ TEST_P(ControllerSnapshotTest, ATerminalErrorIsForgotten) {
 }
 
 TEST_P(ControllerSnapshotTest, AnErrorIsOneShortPrintableLine) {
-  const auto controller = Started(
-      Options([](const std::string&,
-                 const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
-        return absl::DataLossError("\n\033" + std::string(1 << 20, 'x'));
-      }));
-  controller->queue().Add("web");
-  controller->AwaitIdle();
+  const auto controller = Started(Options([](const std::string&) {
+    return absl::DataLossError("\n\033" + std::string(1 << 20, 'x'));
+  }));
+  AddAndAwait(*controller, "web");
   const std::string error =
       controller->TakeSnapshot()->waiting.at(0).last_error;
   EXPECT_EQ(error.substr(0, 20), "DATA_LOSS: \\n\\033xxx");
@@ -175,12 +166,10 @@ TEST_P(ControllerSnapshotTest, OnlyTheErrorsOfTheLastFailuresAreKept) {
 TEST_P(ControllerSnapshotTest, TellsWhichItemsFailSinceWhen) {
   const auto controller = Started(Options(Fail()));
   const absl::Time start = clock_.TimeNow();
-  controller->queue().Add("web");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "web");
   EXPECT_EQ(controller->failures().Numbers()->failing, 1u);
   Step(*controller, absl::Milliseconds(5));
-  controller->queue().Add("db");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "db");
 
   const auto failed = *controller->failures().Failing(10);
   ASSERT_EQ(failed.size(), 2u);
@@ -197,8 +186,7 @@ TEST_P(ControllerSnapshotTest, TellsWhichItemsFailSinceWhen) {
 
 TEST_P(ControllerSnapshotTest, ForgetForgetsTheFailuresAndTheirDelay) {
   const auto controller = Started(Options(Fail()));
-  controller->queue().Add("web");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "web");
   Step(*controller, absl::Milliseconds(5));
   ASSERT_EQ(controller->queue().NumRequeues("web"), 2);
   controller->Forget("web");
@@ -272,8 +260,7 @@ TEST_P(ControllerSnapshotTest, AnExceptionIsAnError) {
                  const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
         throw std::runtime_error("thrown");
       }));
-  controller->queue().Add("web");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "web");
   EXPECT_EQ(controller->TakeSnapshot()->waiting.at(0).last_error,
             "INTERNAL: thrown");
 }

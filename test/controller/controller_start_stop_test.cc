@@ -148,8 +148,7 @@ TEST_P(SourceTest, StartDoesNotWaitForASourceWithoutSync) {
     return absl::OkStatus();
   }));
   const auto controller = Started(std::move(options));
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}}));
   go_on.Notify();
 }
@@ -187,8 +186,7 @@ TEST_P(SourceTest, ItsErrorAfterTheStartIsLogged) {
   const auto controller = Started(std::move(options));
   fail.Notify();
   EXPECT_EQ(log_.Await(3), "E controller test: DATA_LOSS: source pods: torn");
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}}));
   EXPECT_TRUE(controller->Stop());
 }
@@ -322,8 +320,7 @@ TEST_P(StartTest, IsPossibleOnce) {
   EXPECT_EQ(controller->Start(),
             absl::FailedPreconditionError(
                 "controller test has been started already"));
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}}));
 }
 
@@ -385,22 +382,20 @@ class StopTest : public ControllerFixture {
   // Returns options whose function waits for `go_on_` if the item is "slow".
   ControllerOptions<std::string> SlowOptions() {
     return Options(
-        [this](const std::string& item, const ReconcileContext& context)
-            -> absl::StatusOr<ReconcileResult> {
+        [this](const std::string& item, const ReconcileContext& context) {
           if (item == "slow") {
             begun_.Notify();
             go_on_.WaitForNotification();
           }
           stop_seen_ = context.stop.HasBeenNotified();
-          return ReconcileResult();
+          return absl::OkStatus();
         });
   }
 
   // Returns options whose function waits for the stop if the item is "slow".
   ControllerOptions<std::string> ObedientOptions() {
     return Options(
-        [this](const std::string& item, const ReconcileContext& context)
-            -> absl::StatusOr<ReconcileResult> {
+        [this](const std::string& item, const ReconcileContext& context) {
           if (item == "slow") {
             begun_.Notify();
             context.stop.WaitForNotification();
@@ -408,7 +403,7 @@ class StopTest : public ControllerFixture {
             ended_ = true;
             return absl::CancelledError("gave up");
           }
-          return ReconcileResult();
+          return absl::OkStatus();
         });
   }
 
@@ -646,9 +641,8 @@ TEST_P(StopTest, IsPossibleFromManyThreads) {
 TEST_P(StopTest, TheReconcileFunctionMayBeginIt) {
   Controller<std::string>* self = nullptr;
   absl::Notification stopped;
-  const auto controller = New(Options(
-      [&](const std::string& item,
-          const ReconcileContext& context) -> absl::StatusOr<ReconcileResult> {
+  const auto controller = New(
+      Options([&](const std::string& item, const ReconcileContext& context) {
         if (item == "a") {
           self->queue().Add("b");
           EXPECT_FALSE(self->Stop());
@@ -656,7 +650,7 @@ TEST_P(StopTest, TheReconcileFunctionMayBeginIt) {
           stopped.Notify();
         }
         EXPECT_FALSE(context.stop.HasBeenNotified());
-        return ReconcileResult();
+        return absl::OkStatus();
       }));
   self = controller.get();
   ASSERT_TRUE(controller->Start().ok());
@@ -673,15 +667,12 @@ TEST_P(StopTest, TheReconcileFunctionMayBeginIt) {
 
 TEST_P(StopTest, AReconcileFunctionMayStopAnotherController) {
   const auto other = Started(Options(Succeed));
-  const auto controller = Started(Options(
-      [&other](const std::string&,
-               const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
-        other->queue().Add("of the other");
-        EXPECT_TRUE(other->Stop());
-        return ReconcileResult();
-      }));
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  const auto controller = Started(Options([&other](const std::string&) {
+    other->queue().Add("of the other");
+    EXPECT_TRUE(other->Stop());
+    return absl::OkStatus();
+  }));
+  AddAndAwait(*controller, "a");
   EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}, {"of the other", 0, 0}}));
 }
 

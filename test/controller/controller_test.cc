@@ -51,9 +51,7 @@ namespace {
 constexpr absl::Duration kMs = absl::Milliseconds(1);
 constexpr absl::Duration kNs = absl::Nanoseconds(1);
 
-absl::StatusOr<ReconcileResult> Fail() {
-  return absl::UnavailableError("later");
-}
+absl::Status Fail() { return absl::UnavailableError("later"); }
 
 // Returns an ordering in which items of the same first letter are a group.
 std::unique_ptr<Ordering<std::string>> TakeTurns() {
@@ -75,8 +73,7 @@ TEST_P(ControllerTest, WhatIsAddedBeforeAndAfterTheStartIsReconciledOnce) {
   controller->AwaitIdle();
   EXPECT_EQ(Noted(), (Notes{{"before", 0, 0}}));
   clock_.Step(10 * kMs);
-  controller->queue().Add("after");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "after");
   EXPECT_EQ(Noted(), (Notes{{"after", 10, 0}}));
   Step(*controller, absl::Hours(1));
   EXPECT_EQ(Noted(), Notes());
@@ -84,29 +81,21 @@ TEST_P(ControllerTest, WhatIsAddedBeforeAndAfterTheStartIsReconciledOnce) {
 
 TEST_P(ControllerTest, TheFunctionIsToldWhereItIs) {
   const auto controller = Started(
-      Options([this](const std::string&, const ReconcileContext& context)
-                  -> absl::StatusOr<ReconcileResult> {
+      Options([this](const std::string&, const ReconcileContext& context) {
         EXPECT_EQ(context.controller_name, "test");
         EXPECT_EQ(context.clock, &clock_);
         EXPECT_FALSE(context.stop.HasBeenNotified());
         EXPECT_EQ(context.Remaining(), absl::InfiniteDuration());
         EXPECT_FALSE(context.Cancelled());
-        return ReconcileResult();
+        return absl::OkStatus();
       }));
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   EXPECT_EQ(Noted().size(), 1u);
 }
 
 TEST_P(ControllerTest, AfterAnErrorItIsTriedAgainLaterEachTime) {
-  const auto controller = Started(Options(
-      [](const std::string&,
-         const ReconcileContext& context) -> absl::StatusOr<ReconcileResult> {
-        if (context.failures < 3) return Fail();
-        return ReconcileResult();
-      }));
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  const auto controller = Started(Options(FailTimes(3)));
+  AddAndAwait(*controller, "a");
   EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}}));
   Step(*controller, 5 * kMs - kNs);
   EXPECT_EQ(Noted(), Notes());
@@ -125,34 +114,25 @@ TEST_P(ControllerTest, AfterAnErrorItIsTriedAgainLaterEachTime) {
 
 TEST_P(ControllerTest, ASuccessMakesTheNextFailureTheFirst) {
   std::atomic<bool> fail{true};
-  const auto controller = Started(Options(
-      [&fail](const std::string&,
-              const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
-        if (fail) return Fail();
-        return ReconcileResult();
-      }));
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  const auto controller = Started(Options([&fail](const std::string&) {
+    if (fail) return Fail();
+    return absl::OkStatus();
+  }));
+  AddAndAwait(*controller, "a");
   Step(*controller, 5 * kMs);
   EXPECT_EQ(controller->queue().NumRequeues("a"), 2);
   fail = false;
   Step(*controller, 10 * kMs);
   EXPECT_EQ(controller->queue().NumRequeues("a"), 0);
   fail = true;
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   Noted();
   Step(*controller, 5 * kMs);
   EXPECT_EQ(Noted(), (Notes{{"a", 20, 1}}));
 }
 
 TEST_P(ControllerTest, ARetryKeepsThePriority) {
-  const auto controller = Started(Options(
-      [](const std::string&,
-         const ReconcileContext& context) -> absl::StatusOr<ReconcileResult> {
-        if (context.failures == 0) return Fail();
-        return ReconcileResult();
-      }));
+  const auto controller = Started(Options(FailTimes(1)));
   AddOptions options;
   options.priority = 7;
   controller->queue().AsPriorityQueue()->AddWithOptions(options, {"a"});
@@ -185,8 +165,7 @@ TEST_P(ControllerTest, RequeueAfterForgetsAndComesBackThen) {
         }
         return result;
       }));
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   Step(*controller, 5 * kMs);
   EXPECT_EQ(controller->queue().NumRequeues("a"), 0);
   EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}, {"a", 5, 1}}));
@@ -219,13 +198,8 @@ TEST_P(ControllerTest, RequeueAfterHasTheItemsPriorityOrItsOwn) {
 
 TEST_P(ControllerTest, ATerminalErrorIsNotTriedAgainAndForgotten) {
   const auto controller = Started(Options(
-      [](const std::string&,
-         const ReconcileContext& context) -> absl::StatusOr<ReconcileResult> {
-        if (context.failures == 0) return Fail();
-        return TerminalError(absl::InvalidArgumentError("never"));
-      }));
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+      FailTimes(1, TerminalError(absl::InvalidArgumentError("never")))));
+  AddAndAwait(*controller, "a");
   Step(*controller, 5 * kMs);
   EXPECT_EQ(Noted().size(), 2u);
   EXPECT_EQ(controller->queue().NumRequeues("a"), 0);
@@ -235,20 +209,18 @@ TEST_P(ControllerTest, ATerminalErrorIsNotTriedAgainAndForgotten) {
 
 TEST_P(ControllerTest, TheTimeoutIsCountedFromTheBeginOfEach) {
   ControllerOptions<std::string> options =
-      Options([this](const std::string&, const ReconcileContext& context)
-                  -> absl::StatusOr<ReconcileResult> {
+      Options([this](const std::string&, const ReconcileContext& context) {
         EXPECT_EQ(context.Remaining(), 30 * kMs);
         EXPECT_FALSE(context.Cancelled());
         clock_.Step(30 * kMs);
         EXPECT_TRUE(context.Cancelled());
-        return ReconcileResult();
+        return absl::OkStatus();
       });
   options.reconcile_timeout = 30 * kMs;
   const auto controller = Started(std::move(options));
   clock_.Step(kMs);
   controller->queue().Add("a");
-  controller->queue().Add("b");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "b");
   EXPECT_EQ(Noted(), (Notes{{"a", 1, 0}, {"b", 31, 0}}));
 }
 
@@ -258,12 +230,10 @@ TEST_P(ControllerTest, TheTimeoutIsCountedFromTheBeginOfEach) {
 
 TEST_P(ControllerTest, AsManyAreReconciledAtTheSameTimeAsThereAreWorkers) {
   auto* const all = new absl::Barrier(3);
-  ControllerOptions<std::string> options = Options(
-      [all](const std::string&,
-            const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
-        if (all->Block()) delete all;
-        return ReconcileResult();
-      });
+  ControllerOptions<std::string> options = Options([all](const std::string&) {
+    if (all->Block()) delete all;
+    return absl::OkStatus();
+  });
   options.workers = 3;
   const auto controller = Started(std::move(options));
   controller->queue().AddAll({"a", "b", "c"});
@@ -275,15 +245,14 @@ TEST_P(ControllerTest, WhatIsAddedWhileItIsReconciledIsReconciledAgain) {
   absl::Notification begun, other_done, go_on;
   std::atomic<int> calls{0};
   ControllerOptions<std::string> options =
-      Options([&](const std::string& item,
-                  const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
+      Options([&](const std::string& item) {
         if (item == "other") {
           other_done.Notify();
         } else if (++calls == 1) {
           begun.Notify();
           go_on.WaitForNotification();
         }
-        return ReconcileResult();
+        return absl::OkStatus();
       });
   options.workers = 2;
   const auto controller = Started(std::move(options));
@@ -312,8 +281,7 @@ TEST_P(ControllerTest, AnItemIsNeverReconciledTwiceAtOnce) {
   items["c"];
   Controller<std::string>* self = nullptr;
   ControllerOptions<std::string> options =
-      Options([&](const std::string& item,
-                  const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
+      Options([&](const std::string& item) {
         Progress& progress = items.at(item);
         EXPECT_FALSE(progress.in_progress.exchange(true));
         if (++progress.times < kTimes) {
@@ -321,7 +289,7 @@ TEST_P(ControllerTest, AnItemIsNeverReconciledTwiceAtOnce) {
         }
         std::this_thread::yield();
         progress.in_progress = false;
-        return ReconcileResult();
+        return absl::OkStatus();
       });
   options.workers = 8;
   const auto controller = New(std::move(options));
@@ -437,30 +405,23 @@ TEST_P(ControllerTest, TheOrderingIsTheOneGiven) {
 }
 
 TEST_P(ControllerTest, TheRateLimiterIsTheOneGiven) {
-  ControllerOptions<std::string> options = Options(
-      [](const std::string&,
-         const ReconcileContext& context) -> absl::StatusOr<ReconcileResult> {
-        if (context.failures < 2) return Fail();
-        return ReconcileResult();
-      });
+  ControllerOptions<std::string> options = Options(FailTimes(2));
   options.rate_limiter =
       *ItemFastSlowRateLimiter<std::string>::Create(3 * kMs, 40 * kMs, 1);
   const auto controller = Started(std::move(options));
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   Step(*controller, 3 * kMs);
   Step(*controller, 40 * kMs);
   EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}, {"a", 3, 1}, {"a", 43, 2}}));
 }
 
 TEST_P(ControllerTest, FailuresAreWhatTheRateLimiterCounts) {
-  ControllerOptions<std::string> options = Options(
-      [](const std::string&, const ReconcileContext&) { return Fail(); });
+  ControllerOptions<std::string> options =
+      Options([](const std::string&) { return Fail(); });
   options.rate_limiter = *BucketRateLimiter<std::string>::Create(
       *TokenBucket::Create(/*rate=*/1, /*burst=*/1, &clock_));
   const auto controller = Started(std::move(options));
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   Step(*controller, absl::Seconds(1));
   EXPECT_EQ(std::get<2>(Noted().back()), 0);
 }
@@ -488,8 +449,7 @@ TEST_P(ControllerTest, AQueueNeedHaveNoPriorities) {
       std::move(queue_options));
   const auto controller = Started(std::move(options));
   EXPECT_EQ(controller->queue().AsPriorityQueue(), nullptr);
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   Step(*controller, 5 * kMs);
   Step(*controller, 10 * kMs);
   EXPECT_EQ(controller->queue().NumRequeues("a"), 0);
@@ -505,14 +465,9 @@ TEST_P(ControllerTest, AQueueNeedHaveNoPriorities) {
 
 TEST_P(ControllerTest, ItTellsWhatItDoesAndWhatFails) {
   const auto controller = New(Options(
-      [](const std::string&,
-         const ReconcileContext& context) -> absl::StatusOr<ReconcileResult> {
-        if (context.failures == 0) return Fail();
-        return TerminalError(absl::InvalidArgumentError("never"));
-      }));
+      FailTimes(1, TerminalError(absl::InvalidArgumentError("never")))));
   ASSERT_TRUE(controller->Start().ok());
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   Step(*controller, 5 * kMs);
   controller->Stop();
   controller->Stop();
@@ -537,8 +492,7 @@ TEST_P(ControllerTest, EachMessageIsALine) {
       });
   options.name = "a\nb";
   const auto controller = Started(std::move(options));
-  controller->queue().Add("\033[2J" + std::string(1 << 20, 'x'));
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "\033[2J" + std::string(1 << 20, 'x'));
   EXPECT_EQ(log_.Await(1), "I controller a\\nb: starting");
   EXPECT_EQ(log_.Await(3), "E controller a\\nb: reconciling \\033[2J" +
                                std::string(252, 'x') +
@@ -568,12 +522,11 @@ TEST_P(ControllerTest, ItemsNeedNotBePrintable) {
 }
 
 TEST_P(ControllerTest, WithoutALogItSaysNothing) {
-  ControllerOptions<std::string> options = Options(
-      [](const std::string&, const ReconcileContext&) { return Fail(); });
+  ControllerOptions<std::string> options =
+      Options([](const std::string&) { return Fail(); });
   options.log_sink = nullptr;
   const auto controller = Started(std::move(options));
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   EXPECT_EQ(Noted().size(), 1u);
 }
 
@@ -689,22 +642,15 @@ class BalkingQueueTest : public ControllerFixture {
     clock_.AwaitWaiters(2);
     clock_.Step(absl::Seconds(1));
   }
-
-  static absl::StatusOr<ReconcileResult> FailFirst(
-      const std::string&, const ReconcileContext& context) {
-    if (context.failures == 0) return Fail();
-    return ReconcileResult();
-  }
 };
 
 TEST_P(BalkingQueueTest, AnUnknownQueueIsNotIdle) {
   absl::Notification begun, go_on;
   const auto controller = Started(OptionsWithQueue(
-      [&](const std::string&,
-          const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
+      [&](const std::string&) {
         begun.Notify();
         go_on.WaitForNotification();
-        return ReconcileResult();
+        return absl::OkStatus();
       },
       Asked::kSnapshot, 3, [] { return false; }));
   controller->queue().Add("a");
@@ -715,10 +661,8 @@ TEST_P(BalkingQueueTest, AnUnknownQueueIsNotIdle) {
 }
 
 TEST_P(BalkingQueueTest, AwaitIdleAsksAgainUntilItKnows) {
-  const auto controller = Started(OptionsWithQueue(
-      [](const std::string&, const ReconcileContext&)
-          -> absl::StatusOr<ReconcileResult> { return ReconcileResult(); },
-      Asked::kSnapshot, 3, [] { return false; }));
+  const auto controller = Started(
+      OptionsWithQueue(Succeed, Asked::kSnapshot, 3, [] { return false; }));
   controller->queue().Add("a");
   std::atomic<bool> idle{false};
   Thread waits([&] {
@@ -731,8 +675,8 @@ TEST_P(BalkingQueueTest, AwaitIdleAsksAgainUntilItKnows) {
 }
 
 TEST_P(BalkingQueueTest, WhatIsNotTakenIsAddedASecondLater) {
-  const auto controller = Started(
-      OptionsWithQueue(FailFirst, Asked::kAddAgain, 2, [] { return false; }));
+  const auto controller = Started(OptionsWithQueue(
+      FailTimes(1), Asked::kAddAgain, 2, [] { return false; }));
   controller->queue().Add("a");
   EXPECT_EQ(log_.Await(4),
             "E controller test: adding again a: UNAVAILABLE: out of reach");
@@ -777,7 +721,7 @@ TEST_P(BalkingQueueTest, StopAtItsDeadlineEndsWorkersThatCannotAcquire) {
 
 TEST_P(BalkingQueueTest, StopDoesNotWaitForWhatIsNotTaken) {
   const auto controller = Started(OptionsWithQueue(
-      FailFirst, Asked::kAddAgain, 1000000, [] { return false; }));
+      FailTimes(1), Asked::kAddAgain, 1000000, [] { return false; }));
   controller->queue().Add("a");
   clock_.AwaitWaiters(2);
   EXPECT_TRUE(controller->Stop());
@@ -789,15 +733,13 @@ TEST_P(BalkingQueueTest, StopDoesNotWaitForWhatIsNotTaken) {
 bool Throw() { throw std::runtime_error("out of order"); }
 
 TEST_P(ControllerTest, AnExceptionCountsAsAnError) {
-  const auto controller = Started(Options(
-      [](const std::string&,
-         const ReconcileContext& context) -> absl::StatusOr<ReconcileResult> {
+  const auto controller =
+      Started(Options([](const std::string&, const ReconcileContext& context) {
         if (context.failures == 0) throw std::runtime_error("thrown");
         if (context.failures == 1) throw 1;
-        return ReconcileResult();
+        return absl::OkStatus();
       }));
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   Step(*controller, 5 * kMs);
   Step(*controller, 10 * kMs);
   EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}, {"a", 5, 1}, {"a", 15, 2}}));
@@ -832,12 +774,11 @@ TEST_P(ControllerTest, WhatTheLogThrowsIsDropped) {
     void Log(absl::LogSeverity, absl::string_view) override { throw 1; }
   };
   ThrowingLog log;
-  ControllerOptions<std::string> options = Options(
-      [](const std::string&, const ReconcileContext&) { return Fail(); });
+  ControllerOptions<std::string> options =
+      Options([](const std::string&) { return Fail(); });
   options.log_sink = &log;
   const auto controller = Started(std::move(options));
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   Step(*controller, 5 * kMs);
   EXPECT_EQ(Noted().size(), 2u);
   EXPECT_TRUE(controller->Stop());
@@ -845,7 +786,7 @@ TEST_P(ControllerTest, WhatTheLogThrowsIsDropped) {
 
 TEST_P(BalkingQueueTest, WhatAddingThrowsIsTriedAgainASecondLater) {
   const auto controller =
-      Started(OptionsWithQueue(FailFirst, Asked::kAddAgain, 1, Throw));
+      Started(OptionsWithQueue(FailTimes(1), Asked::kAddAgain, 1, Throw));
   controller->queue().Add("a");
   EXPECT_EQ(log_.Await(4),
             "E controller test: adding again a: INTERNAL: out of order");
@@ -878,10 +819,8 @@ TEST_P(BalkingQueueTest, StopDoesNotWaitForAQueueThatGivesNothing) {
 TEST_P(BalkingQueueTest, WhatForgettingThrowsIsLogged) {
   const auto controller =
       Started(OptionsWithQueue(Succeed, Asked::kForget, 1, Throw));
-  controller->queue().Add("a");
-  controller->AwaitIdle();
-  controller->queue().Add("b");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
+  AddAndAwait(*controller, "b");
   EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}, {"b", 0, 0}}));
   EXPECT_EQ(log_.Await(3),
             "E controller test: forgetting the failures of a: INTERNAL: out of "
@@ -891,8 +830,7 @@ TEST_P(BalkingQueueTest, WhatForgettingThrowsIsLogged) {
 TEST_P(BalkingQueueTest, WhatCountingFailuresThrowsIsLogged) {
   const auto controller =
       Started(OptionsWithQueue(Succeed, Asked::kNumRequeues, 1, Throw));
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}}));
   EXPECT_EQ(log_.Await(3),
             "E controller test: counting the failures of a: INTERNAL: out of "

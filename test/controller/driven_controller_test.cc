@@ -104,6 +104,13 @@ class DrivenControllerTest : public testing::Test {
     return options;
   }
 
+  // The same, with `source`.
+  ControllerOptions<std::string> OptionsWith(TestSource& source) {
+    ControllerOptions<std::string> options = Options();
+    options.sources.push_back(source.Make("pods"));
+    return options;
+  }
+
   std::unique_ptr<StringController> New(
       ControllerOptions<std::string> options) {
     auto controller = StringController::Create(std::move(options));
@@ -205,9 +212,7 @@ TEST_F(DrivenControllerTest, ATimeoutCancels) {
 
 TEST_F(DrivenControllerTest, AStartWaitsForItsSources) {
   TestSource source;
-  auto options = Options();
-  options.sources.push_back(source.Make("pods"));
-  const auto controller = New(std::move(options));
+  const auto controller = New(OptionsWith(source));
   std::vector<absl::Status> started;
   const auto note = [&](absl::Status s) { started.push_back(s); };
   EXPECT_EQ(controller->Start().code(), absl::StatusCode::kFailedPrecondition);
@@ -230,9 +235,8 @@ TEST_F(DrivenControllerTest, AStartWaitsForItsSources) {
 
 TEST_F(DrivenControllerTest, AStartEndsAfterItsTimeout) {
   TestSource source;
-  auto options = Options();
+  auto options = OptionsWith(source);
   options.sync_timeout = 5 * kSecond;
-  options.sources.push_back(source.Make("pods"));
   const auto controller = Starting(std::move(options));
   Step(4 * kSecond);
   EXPECT_EQ(started_, std::nullopt);
@@ -246,9 +250,7 @@ TEST_F(DrivenControllerTest, AStartEndsAfterItsTimeout) {
 
 TEST_F(DrivenControllerTest, AStartFailsWithItsSource) {
   TestSource source;
-  auto options = Options();
-  options.sources.push_back(source.Make("pods"));
-  const auto controller = Starting(std::move(options));
+  const auto controller = Starting(OptionsWith(source));
   Step();
   source.done(absl::PermissionDeniedError("no"));
   Step();
@@ -257,8 +259,7 @@ TEST_F(DrivenControllerTest, AStartFailsWithItsSource) {
 
 TEST_F(DrivenControllerTest, ASourceIsRestarted) {
   TestSource source;
-  auto options = Options();
-  options.sources.push_back(source.Make("pods"));
+  auto options = OptionsWith(source);
   options.sources[0].restart_backoff.emplace();
   const auto controller = Starting(std::move(options));
   Step();
@@ -297,10 +298,7 @@ TEST_F(DrivenControllerTest, AStopDoesNotBlock) {
   TestSource source;
   source.ends_on_stop = false;
   keep_ = true;
-  auto options = Options();
-  options.sources.push_back(source.Make("pods"));
-  const auto controller = New(std::move(options));
-  ASSERT_EQ(controller->StartAsync([](absl::Status) {}), absl::OkStatus());
+  const auto controller = Starting(OptionsWith(source));
   Step();
   source.context->mark_synced();
   controller->queue().Add("one");
@@ -353,9 +351,7 @@ TEST_F(DrivenControllerTest, AStopEndsThoughACancellationThrows) {
 
 TEST_F(DrivenControllerTest, AStopEndsAStart) {
   TestSource source;
-  auto options = Options();
-  options.sources.push_back(source.Make("pods"));
-  const auto controller = Starting(std::move(options));
+  const auto controller = Starting(OptionsWith(source));
   Step();
   EXPECT_FALSE(controller->Stop());
   ASSERT_EQ(controller->StopAsync(absl::InfiniteDuration(), NoteStop()),
@@ -394,9 +390,7 @@ TEST_F(DrivenControllerTest, TheCallbackOfAStopMayDestroyTheController) {
 
 TEST_F(DrivenControllerTest, TheCallbackOfAStartMayDestroyTheController) {
   TestSource source;
-  auto options = Options();
-  options.sources.push_back(source.Make("pods"));
-  auto controller = New(std::move(options));
+  auto controller = New(OptionsWith(source));
   ASSERT_EQ(controller->StartAsync([&](absl::Status status) {
     EXPECT_TRUE(absl::IsCancelled(status));
     controller = nullptr;
@@ -415,9 +409,7 @@ TEST_F(DrivenControllerTest, ItsDestructorDoesNotBlockTheLoop) {
   TestSource source;
   source.ends_on_stop = false;
   keep_ = true;
-  auto options = Options();
-  options.sources.push_back(source.Make("pods"));
-  auto controller = Starting(std::move(options));
+  auto controller = Starting(OptionsWith(source));
   Step();
   source.context->mark_synced();
   controller->queue().Add("one");
@@ -433,9 +425,7 @@ TEST_F(DrivenControllerTest, ItsDestructorDoesNotBlockTheLoop) {
 
 TEST_F(DrivenControllerTest, ItsDestructorEndsAStart) {
   TestSource source;
-  auto options = Options();
-  options.sources.push_back(source.Make("pods"));
-  auto controller = Starting(std::move(options));
+  auto controller = Starting(OptionsWith(source));
   controller = nullptr;
   ASSERT_TRUE(started_.has_value());
   EXPECT_TRUE(absl::IsCancelled(*started_));
@@ -636,9 +626,8 @@ TEST_F(DrivenControllerTest, ACallbackNeedsALoop) {
 
 TEST_F(DrivenControllerTest, ChecksItsSources) {
   TestSource source;
-  auto options = Options();
+  auto options = OptionsWith(source);
   options.clock = &clock_;
-  options.sources.push_back(source.Make("pods"));
   EXPECT_EQ(StringController::Create(std::move(options)).status(),
             absl::InvalidArgumentError(
                 "sources[0].run_async is given, and clock is not a "
@@ -668,10 +657,7 @@ TEST_F(DrivenControllerDeathTest, ItsExecutorMustHaveNoTaskAtItsEnd) {
 
 TEST_F(DrivenControllerDeathTest, WhatWouldBlockTheLoopAborts) {
   TestSource source;
-  auto options = Options();
-  options.sources.push_back(source.Make("pods"));
-  const auto controller = New(std::move(options));
-  ASSERT_EQ(controller->StartAsync([](absl::Status) {}), absl::OkStatus());
+  const auto controller = Starting(OptionsWith(source));
   Step();
   EXPECT_DEATH(controller->AwaitIdle(), "AwaitIdle.*: the call would block");
   EXPECT_DEATH(source.context->Sleep(kSecond),

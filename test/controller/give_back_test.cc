@@ -89,8 +89,7 @@ TEST_P(GiveBackTest, NotNowKeepsTheFailures) {
             return ReconcileResult();
         }
       }));
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+  AddAndAwait(*controller, "a");
   Step(*controller, 5 * absl::Milliseconds(1));
   EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}, {"a", 5, 1}}));
   EXPECT_EQ(controller->queue().NumRequeues("a"), 1);

@@ -45,11 +45,10 @@ class ParkingTest : public ControllerFixture {
   // Returns options that park an item at its `n`th failure. The reconcile
   // function returns `error_`, which may be OK.
   ControllerOptions<std::string> AtFailure(int n) {
-    ControllerOptions<std::string> options = Options(
-        [this](const std::string&,
-               const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
+    ControllerOptions<std::string> options =
+        Options([this](const std::string&) {
           const absl::StatusCode code = error_;
-          if (code == absl::StatusCode::kOk) return ReconcileResult();
+          if (code == absl::StatusCode::kOk) return absl::OkStatus();
           return absl::Status(code, "down");
         });
     options.failures.max_failures = n;

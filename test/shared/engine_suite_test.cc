@@ -196,14 +196,20 @@ class EngineSuite : public testing::TestWithParam<TestEngine> {
     return reply.items.empty() ? HandedOut() : reply.items.front();
   }
 
+  // Takes a snapshot with details.
+  EngineSnapshot TakeSnapshot(EngineSnapshotRequest request) {
+    request.now = now_;
+    request.details = true;
+    auto snapshot = client_.engine().TakeSnapshot(request, Soon());
+    EXPECT_TRUE(snapshot.ok()) << snapshot.status();
+    return snapshot.ok() ? *std::move(snapshot) : EngineSnapshot();
+  }
+
   // What the engine says of `item`.
   std::string StateOf(const std::string& item) {
     EngineSnapshotRequest request;
-    request.now = now_;
     request.item = item;
-    request.details = true;
-    const auto snapshot = client_.engine().TakeSnapshot(request, Soon());
-    EXPECT_TRUE(snapshot.ok()) << snapshot.status();
+    const EngineSnapshot snapshot = TakeSnapshot(request);
     std::string state;
     int64_t failures = 0;
     const auto append = [&](const auto& list, auto text_of) {
@@ -214,16 +220,16 @@ class EngineSuite : public testing::TestWithParam<TestEngine> {
       }
     };
     using Item = EngineSnapshot::Item;
-    append(snapshot->queued,
+    append(snapshot.queued,
            [](const Item& it) { return absl::StrCat("queued ", it.number); });
-    append(snapshot->processing, [](const Item& it) {
+    append(snapshot.processing, [](const Item& it) {
       return it.added_again ? "dirty" : "processing";
     });
-    append(snapshot->waiting, [this](const Item& it) {
+    append(snapshot.waiting, [this](const Item& it) {
       return absl::StrCat("waits ", it.number, " for ",
                           (it.time - now_) / kSecond, " s");
     });
-    append(snapshot->parked, [](const Item&) { return "parked"; });
+    append(snapshot.parked, [](const Item&) { return "parked"; });
     if (failures > 0) absl::StrAppend(&state, ", failures ", failures);
     return state.empty() ? "idle" : state;
   }
@@ -521,12 +527,7 @@ TEST_P(EngineSuite, WhoLooksLeavesWhatIsDue) {
 
 // However many programs have ended.
 TEST_P(EngineSuite, SilentClientsAreForgotten) {
-  const auto clients = [this] {
-    EngineSnapshotRequest request;
-    request.now = now_;
-    request.details = true;
-    return client_.engine().TakeSnapshot(request, Soon())->clients.size();
-  };
+  const auto clients = [this] { return TakeSnapshot({}).clients.size(); };
   for (int i = 0; i < 800; ++i) {
     EngineRequest request = Request({{Operation::kForget, "x"}});
     request.client = absl::StrCat("ended ", i);
@@ -559,12 +560,8 @@ TEST_P(EngineSuite, ALateRequestOfAnEndedClientChangesNothing) {
   Do({Operation::kAdd, "y"});
   EXPECT_EQ(StateOf("y"), "queued 0");
   // One that the engine has never heard of is no client.
-  EngineSnapshotRequest request;
-  request.now = now_;
-  request.details = true;
-  const auto snapshot = client_.engine().TakeSnapshot(request, Soon());
-  ASSERT_TRUE(snapshot.ok()) << snapshot.status();
-  for (const EngineSnapshot::Client& client : snapshot->clients) {
+  const EngineSnapshot snapshot = TakeSnapshot({});
+  for (const EngineSnapshot::Client& client : snapshot.clients) {
     EXPECT_FALSE(client.version.empty());
   }
 }
@@ -581,21 +578,18 @@ TEST_P(EngineSuite, ASnapshotMayHaveTheFailuresOnly) {
           "0 9 inf 10 1 broke"},
          {Operation::kAdd, "queued"}});
   EngineSnapshotRequest request;
-  request.now = now_;
   request.max = 9;
-  request.details = true;
   request.failures_only = true;
-  const auto snapshot = client_.engine().TakeSnapshot(request, Soon());
-  ASSERT_TRUE(snapshot.ok()) << snapshot.status();
-  EXPECT_TRUE(snapshot->go_on.empty());
-  EXPECT_EQ(snapshot->queued.size() + snapshot->processing.size() +
-                snapshot->waiting.size(),
+  const EngineSnapshot snapshot = TakeSnapshot(request);
+  EXPECT_TRUE(snapshot.go_on.empty());
+  EXPECT_EQ(snapshot.queued.size() + snapshot.processing.size() +
+                snapshot.waiting.size(),
             0u);
-  ASSERT_EQ(snapshot->failing.size(), 1u);
-  EXPECT_EQ(snapshot->failing[0].item, "failing");
-  ASSERT_EQ(snapshot->parked.size(), 1u);
-  EXPECT_EQ(snapshot->parked[0].item, "parked");
-  EXPECT_EQ(snapshot->num_queued, 1u);
+  ASSERT_EQ(snapshot.failing.size(), 1u);
+  EXPECT_EQ(snapshot.failing[0].item, "failing");
+  ASSERT_EQ(snapshot.parked.size(), 1u);
+  EXPECT_EQ(snapshot.parked[0].item, "parked");
+  EXPECT_EQ(snapshot.num_queued, 1u);
 }
 
 TEST_P(EngineSuite, AShutdownDropsWhatWaits) {

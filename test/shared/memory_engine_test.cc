@@ -65,68 +65,16 @@ using Faults = MemoryEngine::Faults;
 
 constexpr absl::Duration kLease = absl::Seconds(30);
 
-// Counts the requests to the engines of another source.
-class CountingSource final : public internal::EngineSource {
- public:
-  explicit CountingSource(internal::EngineSource* source) : source_(*source) {}
-
-  bool UsesClocksOfQueues() const override {
-    return source_.UsesClocksOfQueues();
-  }
-  std::unique_ptr<internal::Engine> NewEngine(
-      const std::string& name, size_t partitions,
-      const std::string& client_name) override {
-    return std::make_unique<Counting>(
-        source_.NewEngine(name, partitions, client_name), &requests_, &listed_);
-  }
-  int requests() const { return requests_; }
-  // The number of items in all snapshots.
-  size_t listed() const { return listed_; }
-
- private:
-  class Counting final : public internal::Engine {
-   public:
-    Counting(std::unique_ptr<internal::Engine> engine,
-             std::atomic<int>* requests, std::atomic<size_t>* listed)
-        : engine_(std::move(engine)), requests_(*requests), listed_(*listed) {}
-
-    absl::StatusOr<internal::EngineReply> Apply(
-        const internal::EngineRequest& request, absl::Time deadline) override {
-      ++requests_;
-      return engine_->Apply(request, deadline);
-    }
-    absl::StatusOr<internal::EngineSnapshot> TakeSnapshot(
-        const internal::EngineSnapshotRequest& request,
-        absl::Time deadline) override {
-      auto snapshot = engine_->TakeSnapshot(request, deadline);
-      if (snapshot.ok()) {
-        for (const auto* list :
-             {&snapshot->queued, &snapshot->processing, &snapshot->waiting,
-              &snapshot->failing, &snapshot->parked}) {
-          listed_ += list->size();
-        }
-      }
-      return snapshot;
-    }
-    absl::Status Listen(internal::EngineListener* listener,
-                        absl::Time deadline) override {
-      return engine_->Listen(listener, deadline);
-    }
-    void StopListening() override { engine_->StopListening(); }
-
-   private:
-    const std::unique_ptr<internal::Engine> engine_;
-    std::atomic<int>& requests_;
-    std::atomic<size_t>& listed_;
-  };
-
-  internal::EngineSource& source_;
-  std::atomic<int> requests_{0};
-  std::atomic<size_t> listed_{0};
-};
+// Returns faults of which one has a value.
+template <typename V>
+Faults Only(V Faults::*fault, V value) {
+  Faults faults;
+  faults.*fault = value;
+  return faults;
+}
 
 // The engines of another source. A test breaks one of them, holds requests up,
-// and sets settings.
+// counts them, and sets settings.
 class StagedSource final : public internal::EngineSource {
  public:
   using Settings = absl::StatusOr<internal::EngineSettings>;
@@ -165,6 +113,11 @@ class StagedSource final : public internal::EngineSource {
     settings_ = std::move(settings);
   }
 
+  // The number of requests.
+  int requests() const { return requests_; }
+  // The number of items in all snapshots.
+  size_t listed() const { return listed_; }
+
  private:
   class Staged final : public internal::Engine {
    public:
@@ -174,6 +127,7 @@ class StagedSource final : public internal::EngineSource {
 
     absl::StatusOr<internal::EngineReply> Apply(
         const internal::EngineRequest& request, absl::Time deadline) override {
+      ++stage_.requests_;
       stage_.Count(1);
       internal::MutexLock lock(&stage_.held);
       stage_.Count(-1);
@@ -183,7 +137,15 @@ class StagedSource final : public internal::EngineSource {
     absl::StatusOr<internal::EngineSnapshot> TakeSnapshot(
         const internal::EngineSnapshotRequest& request,
         absl::Time deadline) override {
-      return engine_->TakeSnapshot(request, deadline);
+      auto snapshot = engine_->TakeSnapshot(request, deadline);
+      if (snapshot.ok()) {
+        for (const auto* list :
+             {&snapshot->queued, &snapshot->processing, &snapshot->waiting,
+              &snapshot->failing, &snapshot->parked}) {
+          stage_.listed_ += list->size();
+        }
+      }
+      return snapshot;
     }
     absl::Status Listen(internal::EngineListener* listener,
                         absl::Time deadline) override {
@@ -216,6 +178,8 @@ class StagedSource final : public internal::EngineSource {
   std::string away_ ABSL_GUARDED_BY(mu_);
   int waiting_ ABSL_GUARDED_BY(mu_) = 0;
   Settings settings_ ABSL_GUARDED_BY(mu_) = internal::EngineSettings();
+  std::atomic<int> requests_{0};
+  std::atomic<size_t> listed_{0};
 };
 
 // Returns an item in one of two partitions.
@@ -498,9 +462,7 @@ TEST_F(MemoryEngineTest, AFileNeedsItsPartOfTheLibrary) {
 }
 
 TEST_F(MemoryEngineTest, WhileItIsAwayNothingChanges) {
-  Faults away;
-  away.away = true;
-  engine_.SetFaults(away);
+  engine_.SetFaults(Only(&Faults::away, true));
   EXPECT_TRUE(absl::IsUnavailable(Add(*a_, "x")));
   EXPECT_TRUE(absl::IsUnavailable(a_->TryAcquire().status()));
   EXPECT_TRUE(absl::IsUnavailable(a_->TakeSnapshot().status()));
@@ -587,9 +549,7 @@ TEST_F(MemoryEngineTest, ATimeoutThatEndsInAnOutageIsTheOutage) {
   auto got = Async(
       [this] { return a_->AcquireWithTimeout(absl::Seconds(5)).status(); });
   clock_.AwaitWaiters(waiters + 1);
-  Faults away;
-  away.away = true;
-  engine_.SetFaults(away);
+  engine_.SetFaults(Only(&Faults::away, true));
   EXPECT_TRUE(absl::IsUnavailable(Add(*a_, "x")));
   clock_.Step(absl::Seconds(5));
   EXPECT_TRUE(absl::IsUnavailable(got.get()));
@@ -630,7 +590,7 @@ TEST_F(MemoryEngineTest, BeforeTheFirstAnswerNoMetricSaysThatItIsEmpty) {
   const auto told = [](const RecordingMetrics& metrics) {
     size_t n = 0;
     for (const MetricKind kind :
-         {MetricKind::kDepth, MetricKind::kWaitingItems,
+         {MetricKind::kEngineDepth, MetricKind::kWaitingItems,
           MetricKind::kFailingItems, MetricKind::kOldestQueued,
           MetricKind::kEngineUnreachable, MetricKind::kWrongSettings}) {
       n += metrics.record(kind).names.size();
@@ -640,9 +600,7 @@ TEST_F(MemoryEngineTest, BeforeTheFirstAnswerNoMetricSaysThatItIsEmpty) {
   RecordingMetrics metrics;
   auto options = Options("c");
   options.metrics_provider = &metrics;
-  Faults away;
-  away.away = true;
-  engine_.SetFaults(away);
+  engine_.SetFaults(Only(&Faults::away, true));
   EXPECT_FALSE(Queue::Create(options).ok());
   EXPECT_EQ(told(metrics), 0u);
   EXPECT_EQ(metrics.count(MetricKind::kEngineErrors), 1);
@@ -650,7 +608,7 @@ TEST_F(MemoryEngineTest, BeforeTheFirstAnswerNoMetricSaysThatItIsEmpty) {
   EXPECT_TRUE(Add(*a_, "x").ok());
   const auto queue = *Queue::Create(options);
   EXPECT_EQ(told(metrics), 6u);
-  EXPECT_EQ(metrics.values(MetricKind::kDepth).back(), 1);
+  EXPECT_EQ(metrics.values(MetricKind::kEngineDepth).back(), 1);
   EXPECT_EQ(metrics.count(MetricKind::kEngineErrors), 1);
 }
 
@@ -759,9 +717,7 @@ TEST_F(MemoryEngineTest, ARequeueRefusesWhatItCannotDo) {
 TEST_F(MemoryEngineTest, AProcessThatIsCutOffReceivesNothing) {
   Wait(*a_, &of_a_);
   Wait(*b_, &of_b_);  // after the other one
-  Faults cut_off;
-  cut_off.away = true;
-  engine_.SetFaults(cut_off, "a");
+  engine_.SetFaults(Only(&Faults::away, true), "a");
   EXPECT_TRUE(absl::IsUnavailable(Add(*a_, "x")));
   const auto other = *Queue::Create(Options("c"));
   EXPECT_TRUE(other->Add("x"));  // It would go to `a`, whose turn it is.
@@ -783,9 +739,7 @@ TEST_F(MemoryEngineTest, AnItemInHandWhoseLeaseIsLostIsNotCountedTwice) {
   Wait(*a_, &of_a_);
   ASSERT_TRUE(Add(*b_, "x").ok());
   Deliver();
-  Faults away;
-  away.away = true;
-  engine_.SetFaults(away, "a");
+  engine_.SetFaults(Only(&Faults::away, true), "a");
   clock_.Step(kLease);
   ASSERT_TRUE(Add(*b_, "y").ok());
   const auto y = b_->TryAcquire();
@@ -855,7 +809,7 @@ TEST_F(MemoryEngineTest, ACallThatFailsTakesNothingFromTheRetries) {
 }
 
 TEST_F(MemoryEngineTest, UnparkAllReadsOnlyWhatIsParked) {
-  CountingSource source(&engine_);
+  StagedSource source(&engine_);
   auto options = Options("c");
   options.engine = &source;
   const auto c = *Queue::Create(std::move(options));
@@ -876,9 +830,7 @@ TEST_F(MemoryEngineTest, UnparkAllReadsOnlyWhatIsParked) {
 }
 
 TEST_F(MemoryEngineTest, FaultsOfAllReplaceThoseOfOne) {
-  Faults away;
-  away.away = true;
-  engine_.SetFaults(away, "a");
+  engine_.SetFaults(Only(&Faults::away, true), "a");
   engine_.SetFaults({});
   EXPECT_TRUE(a_->Add("x"));
 }
@@ -917,9 +869,7 @@ TEST_F(MemoryEngineTest, ALostLeaseCancelsAnAsynchronousReconciliation) {
   ASSERT_TRUE(context.has_value());
   for (int i = 0; i < 6; ++i) clock_.Step(kLease / 3);  // It is renewed.
   EXPECT_EQ(cancelled, 0);
-  Faults away;
-  away.away = true;
-  engine_.SetFaults(away, "a");
+  engine_.SetFaults(Only(&Faults::away, true), "a");
   clock_.Step(kLease + absl::Seconds(1));
   EXPECT_EQ(cancelled, 1);
   EXPECT_TRUE(context->Lost());
@@ -982,7 +932,7 @@ TEST_F(MemoryEngineTest, AControllerSendsOneRequestForAnItem) {
     for (int i = 0; i < kItems; ++i) {
       ASSERT_TRUE(Add(*b_, absl::StrCat(i)).ok());
     }
-    CountingSource counting(&engine_);
+    StagedSource counting(&engine_);
     ControllerOptions<std::string> options;
     auto queue = Options("counted");
     queue.engine = &counting;
@@ -1052,9 +1002,7 @@ TEST_F(MemoryEngineTest, ASlowEngineDoesNotHoldUpTheHealthOfAController) {
   controller->AwaitIdle();
   Deliver();
   const size_t waiters = clock_.NumWaiters();
-  Faults slow;
-  slow.request_delay = absl::Hours(1);
-  engine_.SetFaults(slow);
+  engine_.SetFaults(Only(&Faults::request_delay, absl::Hours(1)));
   auto idle = Async([&controller] { controller->AwaitIdle(); });
   clock_.AwaitWaiters(waiters + 1);
   auto health = Async([&controller] { return controller->Healthy(); });
@@ -1072,7 +1020,7 @@ TEST_F(MemoryEngineTest, AQuickWorkerTakesItemsAhead) {
   constexpr int kItems = 1000;
   const auto requests = [](int prefetch, Clock* clock) {
     MemoryEngine engine(clock);
-    CountingSource counting(&engine);
+    StagedSource counting(&engine);
     SharedQueueOptions<std::string> options;
     options.name = "q";
     options.engine = &counting;
@@ -1142,9 +1090,7 @@ TEST_F(MemoryEngineTest, ASnapshotOfWhatIsHereAsksNoEngine) {
   const auto first = a_->Acquire();
   const auto second = a_->Acquire();
   ASSERT_TRUE(first.ok() && second.ok());
-  Faults away;
-  away.away = true;
-  engine_.SetFaults(away);
+  engine_.SetFaults(Only(&Faults::away, true));
   SnapshotOptions<std::string> what;
   what.here_only = true;
   for (const size_t max : {0, 1, 2, 3}) {
@@ -1168,9 +1114,7 @@ TEST_F(MemoryEngineTest, ASnapshotTellsOfWorkersThatHaveLostTheirLeases) {
   ASSERT_TRUE(lease.ok());
   const absl::Time taken_at = clock_.TimeNow();
   EXPECT_EQ(queue->TakeSnapshot()->lost_here.size(), 0u);
-  Faults away;
-  away.away = true;
-  engine_.SetFaults(away, "c");
+  engine_.SetFaults(Only(&Faults::away, true), "c");
   clock_.Step(kLease + absl::Seconds(1));
   EXPECT_EQ(Queued(), 0u) << "waits";
   clock_.Step(absl::Seconds(1));
@@ -1235,9 +1179,7 @@ TEST_F(MemoryEngineTest, AnEndThatIsNotHeardIsHeld) {
   auto it = leases->begin();
   EXPECT_TRUE(a_->Fail(&*it, absl::InternalError("fails"), {}, {}).ok());
   EXPECT_TRUE(a_->Requeue(&*++it, AddOptions::After(absl::Hours(1))).ok());
-  Faults faults;
-  faults.away = true;
-  engine_.SetFaults(faults, "a");
+  engine_.SetFaults(Only(&Faults::away, true), "a");
   EXPECT_FALSE((++it)->Done());
   EXPECT_FALSE((++it)->GiveBack());
   EXPECT_FALSE(a_->CloseWithDrainWithin(absl::ZeroDuration()));
@@ -1255,9 +1197,7 @@ TEST_F(MemoryEngineTest, AnEndThatIsNotHeardIsHeld) {
 // The item is handed out, and nobody hears of it.
 TEST_F(MemoryEngineTest, ALostItemComesBackAfterItsLease) {
   EXPECT_TRUE(b_->Add("x"));
-  Faults loses;
-  loses.loses_answers = true;
-  engine_.SetFaults(loses, "a");
+  engine_.SetFaults(Only(&Faults::loses_answers, true), "a");
   EXPECT_TRUE(absl::IsUnknown(a_->TryAcquire().status()));
   engine_.SetFaults({});
   EXPECT_TRUE(absl::IsDeadlineExceeded(b_->TryAcquire().status()));
@@ -1269,9 +1209,7 @@ TEST_F(MemoryEngineTest, ALostItemComesBackAfterItsLease) {
 
 TEST_F(MemoryEngineTest, WhatAddsFindsTheMemoryFull) {
   EXPECT_TRUE(a_->Add("x"));
-  Faults full;
-  full.full = true;
-  engine_.SetFaults(full);
+  engine_.SetFaults(Only(&Faults::full, true));
   EXPECT_TRUE(absl::IsResourceExhausted(Add(*a_, "y")));
   auto lease = b_->TryAcquire();
   ASSERT_TRUE(lease.ok()) << lease.status();
@@ -1280,9 +1218,7 @@ TEST_F(MemoryEngineTest, WhatAddsFindsTheMemoryFull) {
 }
 
 TEST_F(MemoryEngineTest, ARequestIsSlow) {
-  Faults slow;
-  slow.request_delay = absl::Seconds(2);
-  engine_.SetFaults(slow, "a");
+  engine_.SetFaults(Only(&Faults::request_delay, absl::Seconds(2)), "a");
   auto added = AddSlowly();
   clock_.Step(absl::Seconds(2) - absl::Nanoseconds(1));
   EXPECT_EQ(Queued(), 0u);
@@ -1292,9 +1228,7 @@ TEST_F(MemoryEngineTest, ARequestIsSlow) {
 }
 
 TEST_F(MemoryEngineTest, AnAnswerIsSlow) {
-  Faults slow;
-  slow.answer_delay = absl::InfiniteDuration();
-  engine_.SetFaults(slow, "a");
+  engine_.SetFaults(Only(&Faults::answer_delay, absl::InfiniteDuration()), "a");
   auto added = AddSlowly();
   EXPECT_EQ(Queued(), 1u);
   EXPECT_EQ(added.wait_for(std::chrono::seconds(0)),
@@ -1304,13 +1238,9 @@ TEST_F(MemoryEngineTest, AnAnswerIsSlow) {
 }
 
 TEST_F(MemoryEngineTest, AnAnswerDoesNotComeIfTheEngineGoesAway) {
-  Faults slow;
-  slow.answer_delay = absl::Seconds(2);
-  engine_.SetFaults(slow, "a");
+  engine_.SetFaults(Only(&Faults::answer_delay, absl::Seconds(2)), "a");
   auto added = AddSlowly();
-  Faults away;
-  away.away = true;
-  engine_.SetFaults(away, "a");
+  engine_.SetFaults(Only(&Faults::away, true), "a");
   EXPECT_TRUE(absl::IsUnknown(added.get()));
   EXPECT_EQ(Queued(), 1u);
 }
@@ -1333,9 +1263,7 @@ TEST_F(MemoryEngineTest, AfterARestartLeasesGetTime) {
   EXPECT_TRUE(a_->Add("x"));
   auto lease = a_->TryAcquire();
   ASSERT_TRUE(lease.ok());
-  Faults away;
-  away.away = true;
-  engine_.SetFaults(away);
+  engine_.SetFaults(Only(&Faults::away, true));
   clock_.Step(kLease);
   engine_.Restart();
   engine_.SetFaults({});

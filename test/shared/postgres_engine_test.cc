@@ -22,7 +22,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>  // NOLINT(build/c++11)
 #include <cstddef>
@@ -53,6 +52,7 @@
 #include "test/shared/kill_checks.h"
 #include "test/shared/kill_run.h"
 #include "test/shared/kill_worker.h"
+#include "test/shared/measure_hand_over.h"
 #include "test/shared/new_shared_queue.h"
 #include "test/shared/postgres_server.h"
 #include "test/shared/temporary_folder.h"
@@ -1670,50 +1670,6 @@ TEST_F(PostgresKillTest, ADeadProcessIsPushedNothing) {
 
 // What --measure prints, as docs/shared-queue.md says.
 
-double MicrosOf(absl::Duration d) { return absl::ToDoubleMicroseconds(d); }
-
-void PrintMedian(const char* what, std::vector<double>* micros) {
-  std::sort(micros->begin(), micros->end());
-  std::cout << "  " << what << ": median " << (*micros)[micros->size() / 2]
-            << " us, 99 of 100 below " << (*micros)[micros->size() * 99 / 100]
-            << " us\n";
-}
-
-// How long an item takes from the end of its Add(), or of the transaction that
-// adds it, to the Get() of another process that waits.
-void MeasureHandOver(const std::string& address) {
-  const auto a = *PostgresEngine::Create(address);
-  const auto b = *PostgresEngine::Create(address);
-  SharedQueueOptions<std::string> options;
-  options.name = "hand-over";
-  options.engine = a.get();
-  const auto from = *Queue::Create(options);
-  options.engine = b.get();
-  const auto to = *Queue::Create(options);
-  Connection own(address);
-  for (const bool transaction : {false, true}) {
-    std::vector<double> adds, hand_overs;
-    for (int i = 0; i < 300; ++i) {
-      auto got = Async([&] {
-        const auto lease = to->Acquire();
-        return absl::Now();
-      });
-      absl::SleepFor(absl::Milliseconds(20));
-      const absl::Time begin = absl::Now();
-      if (transaction) {
-        own.Do(absl::StrCat("SELECT workqueue.add('hand-over', '", i, "')"));
-      } else {
-        EXPECT_TRUE(from->Add(absl::StrCat(i)));
-      }
-      const absl::Time added = absl::Now();
-      adds.push_back(MicrosOf(added - begin));
-      hand_overs.push_back(MicrosOf(got.get() - added));
-    }
-    PrintMedian(transaction ? "a transaction with an add" : "an Add()", &adds);
-    PrintMedian("from then to the Get() in another process", &hand_overs);
-  }
-}
-
 // Adds, acquires and ends items with so many workers until it is destroyed.
 class Load {
  public:
@@ -1844,7 +1800,12 @@ void MeasureBesideATransaction(const std::string& address,
 void Measure() {
   const std::string address = PostgresServerOfThisProgram().address();
   std::cout << "PostgreSQL, on a disk in memory\n";
-  MeasureHandOver(address);
+  const auto a = *PostgresEngine::Create(address);
+  const auto b = *PostgresEngine::Create(address);
+  Connection own(address);
+  MeasureHandOver(a.get(), b.get(), [&own](const std::string& item) {
+    own.Do(absl::StrCat("SELECT workqueue.add('hand-over', '", item, "')"));
+  });
 }
 
 }  // namespace

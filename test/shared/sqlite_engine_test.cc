@@ -47,6 +47,7 @@
 #include "test/shared/kill_checks.h"
 #include "test/shared/kill_run.h"
 #include "test/shared/kill_worker.h"
+#include "test/shared/measure_hand_over.h"
 #include "test/shared/temporary_folder.h"
 #include "test/workqueue/recording_metrics.h"
 #include "workqueue/controller/controller.h"
@@ -322,7 +323,7 @@ TEST_F(SqliteEngineTest, AFileThatCannotBeOpenedCountsAsAnError) {
   EXPECT_EQ(metrics.record(MetricKind::kEngineErrors).names,
             std::vector<std::string>({"orders/0", "orders/1"}));
   EXPECT_EQ(metrics.count(MetricKind::kEngineErrors), 2);
-  EXPECT_TRUE(metrics.record(MetricKind::kDepth).names.empty());
+  EXPECT_TRUE(metrics.record(MetricKind::kEngineDepth).names.empty());
   // The program is wrong, and no engine.
   options.address = "sqlite:";
   EXPECT_TRUE(absl::IsInvalidArgument(Queue::Create(options).status()));
@@ -807,41 +808,6 @@ TEST_F(SqliteKillTest, ADeadProcessIsPushedNothing) {
 
 // What --measure prints, as docs/shared-queue.md says.
 
-double MicrosOf(absl::Duration d) { return absl::ToDoubleMicroseconds(d); }
-
-// How long an item takes from the end of its Add() to the Get() of another
-// process that waits, and how long the Add() takes.
-void MeasureHandOver(const std::string& path) {
-  const auto a = *SqliteEngine::Create(path), b = *SqliteEngine::Create(path);
-  SharedQueueOptions<std::string> options;
-  options.name = "hand-over";
-  options.engine = a.get();
-  const auto from = *Queue::Create(options);
-  options.engine = b.get();
-  const auto to = *Queue::Create(options);
-  std::vector<double> adds, hand_overs;
-  for (int i = 0; i < 300; ++i) {
-    auto got = Async([&] {
-      const auto lease = to->Acquire();
-      return absl::Now();
-    });
-    absl::SleepFor(absl::Milliseconds(20));
-    const absl::Time begin = absl::Now();
-    EXPECT_TRUE(from->Add(absl::StrCat(i)));
-    const absl::Time added = absl::Now();
-    adds.push_back(MicrosOf(added - begin));
-    hand_overs.push_back(MicrosOf(got.get() - added));
-  }
-  const auto print = [](const char* what, std::vector<double>& micros) {
-    std::sort(micros.begin(), micros.end());
-    std::cout << "  " << what << ": median " << micros[micros.size() / 2]
-              << " us, 99 of 100 below " << micros[micros.size() * 99 / 100]
-              << " us\n";
-  };
-  print("an Add()", adds);
-  print("from then to the Get() in another process", hand_overs);
-}
-
 // What a process does whose worker waits.
 void MeasureRest(const std::string& path) {
   const auto engine = *SqliteEngine::Create(path);
@@ -862,7 +828,7 @@ void MeasureRest(const std::string& path) {
   };
   std::cout << "  at rest: " << (after.ru_nvcsw - before.ru_nvcsw) / kSeconds
             << " times a second, "
-            << MicrosOf(cpu(after) - cpu(before)) / kSeconds
+            << absl::ToDoubleMicroseconds(cpu(after) - cpu(before)) / kSeconds
             << " us of a processor a second\n";
   queue->Add("x");
   got.get();
@@ -874,7 +840,8 @@ void Measure() {
     if (mkdtemp(folder.data()) == nullptr) continue;
     const std::string path = folder + "/queues.db";
     std::cout << "SQLite in " << place << "\n";
-    MeasureHandOver(path);
+    MeasureHandOver(SqliteEngine::Create(path)->get(),
+                    SqliteEngine::Create(path)->get());
     MeasureRest(path);
     std::error_code error;
     std::filesystem::remove_all(folder, error);

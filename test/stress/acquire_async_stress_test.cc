@@ -4,9 +4,7 @@
 // Tests many threads and callbacks that get items of one queue.
 
 #include <atomic>
-#include <cstdint>
 #include <memory>
-#include <optional>
 #include <random>
 #include <thread>  // NOLINT(build/c++11)
 #include <tuple>
@@ -17,7 +15,8 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/blocking_counter.h"
 #include "gtest/gtest.h"
-#include "test/stress/ledger.h"
+#include "test/stress/debts.h"
+#include "test/stress/threads.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/executor.h"
 #include "workqueue/interfaces.h"
@@ -71,8 +70,8 @@ INSTANTIATE_TEST_SUITE_P(
 // Processes items in callbacks, one after the other, until the queue ends.
 class CallbackWorker {
  public:
-  CallbackWorker(Interface<int>* queue, Executor* executor, Ledger* ledger)
-      : queue_(*queue), executor_(executor), ledger_(*ledger) {}
+  CallbackWorker(Interface<int>* queue, Executor* executor, Debts* debts)
+      : queue_(*queue), executor_(executor), debts_(*debts) {}
 
   void Next() {
     queue_.AcquireNextAsync(
@@ -90,15 +89,15 @@ class CallbackWorker {
       return;
     }
     lease_ = *std::move(next);
-    ledger_.Begin(*lease_);
+    debts_.Begin(*lease_);
     std::this_thread::yield();
-    ledger_.End(*lease_);
+    debts_.End(*lease_);
     Next();
   }
 
   Interface<int>& queue_;
   Executor* const executor_;
-  Ledger& ledger_;
+  Debts& debts_;
   Lease<int> lease_;
   std::atomic<bool> ended_{false};
 };
@@ -107,30 +106,20 @@ class CallbackWorker {
 // callbacks come and are cancelled, often while they are on their way.
 TEST_P(AcquireAsyncStressTest, NoAdditionIsLostAndNoItemShared) {
   constexpr int kItems = 8, kAdds = 5000;
-  Ledger ledger(kItems);
+  Debts debts(kItems);
   std::vector<std::unique_ptr<CallbackWorker>> workers;
   for (int i = 0; i < 3; ++i) {
     workers.push_back(std::make_unique<CallbackWorker>(
-        queue_.get(), executor_.get(), &ledger));
+        queue_.get(), executor_.get(), &debts));
     workers.back()->Next();
   }
   Threads consumers, producers, cancellers;
-  consumers.Start(2, [&](int) {
-    while (std::optional<int> item = queue_->Get()) {
-      ledger.Begin(*item);
-      std::this_thread::yield();
-      ledger.End(*item);
-      EXPECT_TRUE(queue_->Done(*item));
-    }
-  });
+  consumers.Start(2, [&](int) { Consume(*queue_, debts); });
+  const auto add = [](Interface<int>& queue, int item, std::mt19937&) {
+    return queue.Add(item);
+  };
   producers.Start(3, [&](int p) {
-    std::mt19937 random(p);
-    for (int i = 0; i < kAdds; ++i) {
-      const int item = static_cast<int>(random() % kItems);
-      const int64_t addition = ledger.Adding(item);
-      EXPECT_TRUE(queue_->Add(item));
-      ledger.Added(item, addition);
-    }
+    EXPECT_EQ(Produce(*queue_, debts, kItems, kAdds, p, add), kAdds);
   });
   std::atomic<int> called{0}, cancelled{0};
   constexpr int kCancels = 2000;
@@ -140,8 +129,8 @@ TEST_P(AcquireAsyncStressTest, NoAdditionIsLostAndNoItemShared) {
           executor_.get(), [&](absl::StatusOr<Lease<int>> lease) {
             ++called;
             if (!lease.ok()) return;
-            ledger.Begin(**lease);
-            ledger.End(**lease);
+            debts.Begin(**lease);
+            debts.End(**lease);
           });
       std::this_thread::yield();
       cancelled += queue_->CancelAcquire(id) ? 1 : 0;
@@ -150,11 +139,11 @@ TEST_P(AcquireAsyncStressTest, NoAdditionIsLostAndNoItemShared) {
   producers.Join();
   cancellers.Join();
   EXPECT_TRUE(queue_->ShutDownWithDrain());
-  ledger.Close();
+  debts.Close();
   consumers.Join();
   queue_.reset();
   executor_.reset();  // All callbacks have ended.
-  ledger.ExpectAllProcessed();
+  EXPECT_EQ(debts.ExpectPaidButDelayed(), 0);
   EXPECT_EQ(called + cancelled, 2 * kCancels);
   for (const auto& worker : workers) EXPECT_TRUE(worker->ended());
 }

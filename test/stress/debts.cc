@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "gtest/gtest.h"
+#include "test/stress/lull.h"
 #include "workqueue/base/mutex_lock.h"
 
 namespace workqueue {
@@ -45,6 +46,7 @@ void Debts::Begin(int item) {
   EXPECT_FALSE(account.in_work) << item << " is being processed already";
   account.in_work = true;
   account.paid = account.adding;
+  ++processings_;
 }
 
 void Debts::End(int item) {
@@ -59,6 +61,10 @@ bool Debts::Settled() {
     if (account.in_work || account.paid < account.Owed()) return false;
   }
   return true;
+}
+
+void Debts::AwaitSettled() {
+  while (!Settled()) Lull::Nap();
 }
 
 int Debts::ExpectPaidButDelayed() {

@@ -41,6 +41,8 @@ class Debts {
   int64_t Adding(int item);
 
   // Records that the addition was accepted, as an immediate or a delayed one.
+  // If nothing cancels or drops it, a delayed one may count as an immediate
+  // one.
   void Added(int item, int64_t addition);
   void AddedLater(int item, int64_t addition);
 
@@ -54,13 +56,16 @@ class Debts {
   // Forbids any processing from now on.
   void Close() { closed_ = true; }
 
-  // Returns whether everything owed has come and nothing is being processed.
-  bool Settled();
+  // Blocks until everything owed has come and nothing is being processed.
+  void AwaitSettled();
 
   // Expects that all immediate additions have been paid and that nothing is
   // being processed. Returns the number of items whose delayed addition is
   // owed.
   int ExpectPaidButDelayed();
+
+  // Returns how often an item has been processed.
+  int64_t processings() const { return processings_; }
 
  private:
   struct Account {
@@ -79,8 +84,11 @@ class Debts {
     bool in_work ABSL_GUARDED_BY(mu) = false;
   };
 
+  bool Settled();
+
   std::vector<Account> accounts_;
   std::atomic<bool> closed_{false};
+  std::atomic<int64_t> processings_{0};
 };
 
 }  // namespace workqueue

@@ -14,7 +14,8 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
-#include "test/stress/ledger.h"
+#include "test/stress/debts.h"
+#include "test/stress/threads.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/rate_limiting_queue.h"
 
@@ -56,34 +57,28 @@ int InAChild(F f) {
 
 TEST(ForkStressTest, TheParentsQueueGoesOn) {
   constexpr int kItems = 16, kForks = 100;
-  Ledger ledger(kItems);
+  Debts debts(kItems);
   RateLimitingQueue<int> queue;
   std::atomic<bool> enough{false};
   Threads producers, consumers;
   producers.Start(2, [&](int p) {
     for (int i = p; !enough; i = (i + 1) % kItems) {
-      const int64_t addition = ledger.Adding(i);
+      const int64_t addition = debts.Adding(i);
       const bool added =
           i % 2 == 0 ? queue.Add(i) : queue.AddAfter(i, absl::Microseconds(50));
       EXPECT_TRUE(added);
-      ledger.Added(i, addition);
+      debts.Added(i, addition);
       std::this_thread::yield();
     }
   });
-  consumers.Start(2, [&](int) {
-    while (std::optional<int> item = queue.Get()) {
-      ledger.Begin(*item);
-      ledger.End(*item);
-      EXPECT_TRUE(queue.Done(*item));
-    }
-  });
+  consumers.Start(2, [&](int) { Consume(queue, debts); });
   for (int i = 0; i < kForks; ++i) EXPECT_EQ(InAChild([] { return 7; }), 7);
   enough = true;
   producers.Join();
-  ledger.AwaitAllProcessed();
+  debts.AwaitSettled();
   EXPECT_TRUE(queue.ShutDownWithDrain());
   consumers.Join();
-  ledger.ExpectAllProcessed();
+  EXPECT_EQ(debts.ExpectPaidButDelayed(), 0);
 }
 
 TEST(ForkStressTest, AChildCanMakeQueuesOfItsOwn) {

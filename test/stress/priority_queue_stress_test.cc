@@ -17,14 +17,13 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/blocking_counter.h"
 #include "absl/synchronization/mutex.h"
-#include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "gtest/gtest.h"
-#include "test/stress/ledger.h"
+#include "test/stress/debts.h"
+#include "test/stress/threads.h"
 #include "test/workqueue/recording_metrics.h"
 #include "workqueue/base/mutex_lock.h"
-#include "workqueue/clock/clock.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/lease.h"
 #include "workqueue/priority_queue.h"
@@ -49,26 +48,16 @@ bool Add(PriorityQueue<int>& queue, const AddOptions& options, int item) {
   return queue.AddWithOptions(options, absl::MakeConstSpan(&item, 1));
 }
 
-void Produce(PriorityQueue<int>& queue, Ledger& ledger, int items, int adds,
-             int seed) {
-  std::mt19937 random(seed);
-  for (int i = 0; i < adds; ++i) {
-    const int item = static_cast<int>(random() % items);
-    const int64_t addition = ledger.Adding(item);
-    if (Add(queue, AnyOptions(random), item)) {
-      ledger.Added(item, addition);
-    } else {
-      EXPECT_TRUE(queue.ShuttingDown());
-    }
-  }
+bool AddAny(PriorityQueue<int>& queue, int item, std::mt19937& random) {
+  return Add(queue, AnyOptions(random), item);
 }
 
 // Takes half of the items as leases.
-void Consume(PriorityQueue<int>& queue, Ledger& ledger, int consumer) {
-  const auto process = [&ledger](int item) {
-    ledger.Begin(item);
+void LeaseAndGet(PriorityQueue<int>& queue, Debts& debts, int consumer) {
+  const auto process = [&debts](int item) {
+    debts.Begin(item);
     std::this_thread::yield();
-    ledger.End(item);
+    debts.End(item);
   };
   if (consumer % 2 == 0) {
     Lease<int> lease;
@@ -83,7 +72,7 @@ void Consume(PriorityQueue<int>& queue, Ledger& ledger, int consumer) {
 
 TEST(PriorityQueueStressTest, NoAdditionIsLostAndNoItemShared) {
   constexpr int kItems = 64, kThreads = 4, kAdds = 20000;
-  Ledger ledger(kItems);
+  Debts debts(kItems);
   RecordingMetrics metrics;
   metrics.with_priorities = true;
   PriorityQueueOptions<int> options;
@@ -91,16 +80,17 @@ TEST(PriorityQueueStressTest, NoAdditionIsLostAndNoItemShared) {
   options.metrics_provider = &metrics;
   PriorityQueue<int> queue(std::move(options));
   Threads producers, consumers;
-  consumers.Start(kThreads, [&](int c) { Consume(queue, ledger, c); });
-  producers.Start(kThreads,
-                  [&](int p) { Produce(queue, ledger, kItems, kAdds, p); });
+  consumers.Start(kThreads, [&](int c) { LeaseAndGet(queue, debts, c); });
+  producers.Start(kThreads, [&](int p) {
+    EXPECT_EQ(Produce(queue, debts, kItems, kAdds, p, AddAny), kAdds);
+  });
   producers.Join();
-  ledger.AwaitAllProcessed();
+  debts.AwaitSettled();
   EXPECT_TRUE(queue.ShutDownWithDrain());
-  ledger.Close();
+  debts.Close();
   consumers.Join();
-  ledger.ExpectAllProcessed();
-  EXPECT_EQ(metrics.count(MetricKind::kAdds), ledger.processings());
+  EXPECT_EQ(debts.ExpectPaidButDelayed(), 0);
+  EXPECT_EQ(metrics.count(MetricKind::kAdds), debts.processings());
   for (const auto& [priority, depth] : metrics.depth_by_priority()) {
     EXPECT_EQ(depth, 0) << "at priority " << priority;
   }
@@ -109,7 +99,6 @@ TEST(PriorityQueueStressTest, NoAdditionIsLostAndNoItemShared) {
 // Adds each item once. None may come early.
 TEST(PriorityQueueStressTest, NothingIsEarlyAndNothingIsLost) {
   constexpr int kThreads = 4, kItemsOfEach = 10000;
-  Clock* const clock = Clock::GetRealClock();
   std::vector<std::atomic<int64_t>> ready_at(kThreads * kItemsOfEach);
   std::vector<std::atomic<int>> processed(ready_at.size());
   std::vector<int> priorities(ready_at.size());
@@ -118,7 +107,8 @@ TEST(PriorityQueueStressTest, NothingIsEarlyAndNothingIsLost) {
   Threads threads;
   threads.Start(kThreads, [&](int) {
     while (const auto item = queue.GetWithPriority()) {
-      EXPECT_GE(absl::ToUnixNanos(clock->TimeNow()), ready_at[item->item]);
+      EXPECT_GE(absl::ToUnixNanos(RealClock()->TimeNow()),
+                ready_at[item->item]);
       EXPECT_EQ(++processed[item->item], 1);
       EXPECT_EQ(item->priority, priorities[item->item]);
       EXPECT_TRUE(queue.Done(item->item));
@@ -133,8 +123,9 @@ TEST(PriorityQueueStressTest, NothingIsEarlyAndNothingIsLost) {
       priorities[item] = options.priority;
       // The clock advances in the meantime, so the queue's own time is not
       // earlier than this.
-      ready_at[item] = absl::ToUnixNanos(
-          clock->TimeNow() + options.after.value_or(absl::ZeroDuration()));
+      ready_at[item] =
+          absl::ToUnixNanos(RealClock()->TimeNow() +
+                            options.after.value_or(absl::ZeroDuration()));
       EXPECT_TRUE(Add(queue, options, item));
     }
   });
@@ -190,38 +181,24 @@ TEST(PriorityQueueStressTest, ConcurrentMovesAndCancels) {
 TEST(PriorityQueueStressTest, ShutDownAtAnyTime) {
   ExpectShutDownAtAnyTime(
       /*rounds=*/100, [] { return std::make_unique<PriorityQueue<int>>(); },
-      Produce, Consume,
-      [](PriorityQueue<int>& queue, Ledger&) {
+      AddAny, LeaseAndGet,
+      [](PriorityQueue<int>& queue, Debts&) {
         EXPECT_FALSE(queue.AddAfter(0, absl::ZeroDuration()));
       });
 }
 
-// There are fewer items than getters, so getters wait and are woken all the
-// time. If no getter is woken for an item, the round stops.
 TEST(PriorityQueueStressTest, NoWakeUpIsLost) {
-  constexpr int kTokens = 3, kGetters = 4, kHops = 10000;
   PriorityQueue<int> ping, pong;
-  std::atomic<int> hops{0};
-  absl::Notification enough;
-  const auto pass_on = [&](PriorityQueue<int>& from, PriorityQueue<int>& to) {
-    std::mt19937 random(1);
-    while (const auto token = from.GetWithPriority()) {
-      from.Done(token->item);
-      if (++hops == kHops) enough.Notify();
-      AddOptions options;
-      options.priority = static_cast<int>(random() % 3);
-      if (random() % 4 == 0) options.after = absl::Microseconds(1);
-      Add(to, options, token->item);
-    }
-  };
-  Threads threads;
-  threads.Start(kGetters, [&](int) { pass_on(ping, pong); });
-  threads.Start(kGetters, [&](int) { pass_on(pong, ping); });
-  for (int i = 0; i < kTokens; ++i) ping.Add(i);
-  enough.WaitForNotification();
-  ping.ShutDown();
-  pong.ShutDown();
-  threads.Join();
+  ExpectNoWakeUpIsLost(ping, pong, [](auto& from, auto& to, auto& random) {
+    const auto token = from.GetWithPriority();
+    if (!token) return false;
+    from.Done(token->item);
+    AddOptions options;
+    options.priority = static_cast<int>(random() % 3);
+    if (random() % 4 == 0) options.after = absl::Microseconds(1);
+    Add(to, options, token->item);
+    return true;
+  });
 }
 
 // Returns how often threads of this process have gone to sleep.

@@ -421,7 +421,7 @@ void QueueLife::Check(const Snapshot<int>& snapshot) {
 void QueueLife::Settle(Crew::Member& self) {
   self.Doing("waiting for what is owed");
   lull_.Begin();
-  while (!debts_.Settled()) Lull::Nap();
+  debts_.AwaitSettled();
 }
 
 void QueueLife::Drain(Crew::Member& self, absl::Duration timeout,

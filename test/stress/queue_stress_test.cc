@@ -5,18 +5,16 @@
 
 #include <atomic>
 #include <cstddef>
-#include <cstdint>
 #include <deque>
 #include <memory>
 #include <optional>
 #include <random>
-#include <thread>  // NOLINT(build/c++11)
 #include <utility>
 
 #include "absl/synchronization/blocking_counter.h"
-#include "absl/synchronization/notification.h"
 #include "gtest/gtest.h"
-#include "test/stress/ledger.h"
+#include "test/stress/debts.h"
+#include "test/stress/threads.h"
 #include "test/workqueue/recording_metrics.h"
 #include "workqueue/ordering.h"
 #include "workqueue/queue.h"
@@ -39,34 +37,7 @@ class Fifo final : public Ordering<int> {
   std::deque<QueuedItem<int>*> items_;
 };
 
-// Adds `adds` items and returns how many additions were accepted.
-int Produce(Interface<int>& queue, Ledger& ledger, int items, int adds,
-            int seed) {
-  std::mt19937 random(seed);
-  int accepted = 0;
-  for (int i = 0; i < adds; ++i) {
-    const int item = static_cast<int>(random() % items);
-    const int64_t addition = ledger.Adding(item);
-    if (queue.Add(item)) {
-      ledger.Added(item, addition);
-      ++accepted;
-    } else {
-      EXPECT_TRUE(queue.ShuttingDown());
-    }
-    if (random() % 8 == 0) std::this_thread::yield();
-  }
-  return accepted;
-}
-
-// Processes items until the queue ends.
-void Consume(Interface<int>& queue, Ledger& ledger) {
-  while (std::optional<int> item = queue.Get()) {
-    ledger.Begin(*item);
-    std::this_thread::yield();
-    ledger.End(*item);
-    EXPECT_TRUE(queue.Done(*item));
-  }
-}
+bool Add(Queue<int>& queue, int item, std::mt19937&) { return queue.Add(item); }
 
 class QueueStressTest : public testing::TestWithParam<bool> {
  protected:
@@ -86,42 +57,29 @@ INSTANTIATE_TEST_SUITE_P(Orderings, QueueStressTest, testing::Bool(),
 // processed.
 TEST_P(QueueStressTest, NoAdditionIsLostAndNoItemShared) {
   constexpr int kItems = 16, kProducers = 4, kConsumers = 4, kAdds = 20000;
-  Ledger ledger(kItems);
+  Debts debts(kItems);
   const std::unique_ptr<Queue<int>> queue = MakeQueue();
   Threads producers, consumers;
-  consumers.Start(kConsumers, [&](int) { Consume(*queue, ledger); });
+  consumers.Start(kConsumers, [&](int) { Consume(*queue, debts); });
   producers.Start(kProducers, [&](int p) {
-    EXPECT_EQ(Produce(*queue, ledger, kItems, kAdds, p), kAdds);
+    EXPECT_EQ(Produce(*queue, debts, kItems, kAdds, p, Add), kAdds);
   });
   producers.Join();
   EXPECT_TRUE(queue->ShutDownWithDrain());
-  ledger.Close();
+  debts.Close();
   consumers.Join();
-  ledger.ExpectAllProcessed();
+  EXPECT_EQ(debts.ExpectPaidButDelayed(), 0);
 }
 
-// There are fewer items than getters, so getters wait and are woken all the
-// time. If no getter is woken for an item, the round stops.
 TEST_P(QueueStressTest, NoWakeUpIsLost) {
-  constexpr int kTokens = 3, kGetters = 4, kHops = 10000;
   const std::unique_ptr<Queue<int>> ping = MakeQueue(), pong = MakeQueue();
-  std::atomic<int> hops{0};
-  absl::Notification enough;
-  const auto pass_on = [&](Queue<int>& from, Queue<int>& to) {
-    while (std::optional<int> token = from.Get()) {
-      from.Done(*token);
-      if (++hops == kHops) enough.Notify();
-      to.Add(*token);
-    }
-  };
-  Threads threads;
-  threads.Start(kGetters, [&](int) { pass_on(*ping, *pong); });
-  threads.Start(kGetters, [&](int) { pass_on(*pong, *ping); });
-  for (int i = 0; i < kTokens; ++i) ping->Add(i);
-  enough.WaitForNotification();
-  ping->ShutDown();
-  pong->ShutDown();
-  threads.Join();
+  ExpectNoWakeUpIsLost(*ping, *pong, [](auto& from, auto& to, auto&) {
+    const std::optional<int> token = from.Get();
+    if (!token) return false;
+    from.Done(*token);
+    to.Add(*token);
+    return true;
+  });
 }
 
 // An item is added again and again while it is processed. Done() must queue it
@@ -154,11 +112,10 @@ TEST_P(QueueStressTest, DoneQueuesItemsAddedDuringProcessing) {
 // Several threads shut the queue down while it is in use.
 TEST_P(QueueStressTest, ShutDownAtAnyTime) {
   ExpectShutDownAtAnyTime(
-      /*rounds=*/100, [this] { return MakeQueue(); }, Produce,
-      [](Queue<int>& queue, Ledger& ledger, int) { Consume(queue, ledger); },
-      [](Queue<int>& queue, Ledger& ledger) {
+      /*rounds=*/100, [this] { return MakeQueue(); }, Add, Consume,
+      [](Queue<int>& queue, Debts& debts) {
         EXPECT_TRUE(queue.ShutDownWithDrain());
-        ledger.ExpectAllProcessed();
+        EXPECT_EQ(debts.ExpectPaidButDelayed(), 0);
       });
 }
 
@@ -167,21 +124,22 @@ TEST_P(QueueStressTest, ShutDownAtAnyTime) {
 TEST_P(QueueStressTest, MetricsAddUp) {
   constexpr int kItems = 16, kAdds = 5000;
   RecordingMetrics metrics;
-  Ledger ledger(kItems);
+  Debts debts(kItems);
   QueueOptions<int> options;
   options.name = "stress";
   options.metrics_provider = &metrics;
   if (GetParam()) options.ordering = std::make_unique<Fifo>();
   Queue<int> queue(std::move(options));
   Threads producers, consumers;
-  consumers.Start(4, [&](int) { Consume(queue, ledger); });
-  producers.Start(4, [&](int p) { Produce(queue, ledger, kItems, kAdds, p); });
+  consumers.Start(4, [&](int) { Consume(queue, debts); });
+  producers.Start(4,
+                  [&](int p) { Produce(queue, debts, kItems, kAdds, p, Add); });
   producers.Join();
   EXPECT_TRUE(queue.ShutDownWithDrain());
   consumers.Join();
-  ledger.ExpectAllProcessed();
+  EXPECT_EQ(debts.ExpectPaidButDelayed(), 0);
   EXPECT_EQ(metrics.count(MetricKind::kDepth), 0);
-  EXPECT_EQ(metrics.count(MetricKind::kAdds), ledger.processings());
+  EXPECT_EQ(metrics.count(MetricKind::kAdds), debts.processings());
 }
 
 }  // namespace

@@ -18,9 +18,8 @@
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
-#include "test/stress/ledger.h"
+#include "test/stress/threads.h"
 #include "workqueue/base/mutex_lock.h"
-#include "workqueue/clock/clock.h"
 #include "workqueue/timer/scheduler.h"
 #include "workqueue/timer/waiting_set_options.h"
 
@@ -28,16 +27,8 @@ namespace workqueue::scheduler_stress_test {
 namespace {
 
 using internal::MutexLock;
-using ::workqueue::Threads;
-using ::workqueue::WaitingSetOptions;
 
-absl::Time Now() { return Clock::GetRealClock()->TimeNow(); }
-
-// Returns a delay of up to 3 ms. One in eight is zero.
-absl::Duration ShortDelay(std::mt19937& random) {
-  if (random() % 8 == 0) return absl::ZeroDuration();
-  return absl::Microseconds(static_cast<int>(random() % 3000));
-}
+absl::Time Now() { return RealClock()->TimeNow(); }
 
 #ifdef ABSL_HAVE_EXCEPTIONS
 constexpr bool kThrows = true;
@@ -313,7 +304,7 @@ TEST_P(SchedulerStressTest, ATasksDataCanBeDestroyedAfterCancelAndWait) {
           absl::Microseconds(1 + static_cast<int>(random() % 200)),
           /*fixed_rate=*/random() % 2 == 0,
           /*last_run=*/1 + static_cast<int>(random() % 10));
-      Clock::GetRealClock()->Sleep(ShortDelay(random));
+      RealClock()->Sleep(ShortDelay(random));
       const bool cancelled = scheduler_->CancelAndWait(task.id());
       EXPECT_NE(cancelled, task.cancelled_itself());
       if (!cancelled) ++by_itself;

@@ -10,7 +10,7 @@
 
 #include "absl/time/time.h"
 #include "test/stress/soak_counts.h"
-#include "workqueue/clock/clock.h"
+#include "test/stress/threads.h"
 
 namespace workqueue {
 
@@ -26,7 +26,7 @@ struct SoakLife {
   // Returns the time by which a life that begins now must be over. It is before
   // the heartbeat of a waiting loop, which would hide a lost wake-up.
   absl::Time Deadline() const {
-    return Clock::GetRealClock()->TimeNow() + length + absl::Seconds(8);
+    return RealClock()->TimeNow() + length + absl::Seconds(8);
   }
 
   void Count(SoakCounts::Event event, int64_t times = 1) const {
@@ -37,18 +37,10 @@ struct SoakLife {
   // in varying order.
   void Dawdle(std::mt19937& random) const {
     if (random() % busy == 0) {
-      Clock::GetRealClock()->Sleep(absl::Microseconds(random() % 500));
+      RealClock()->Sleep(absl::Microseconds(random() % 500));
     }
   }
 };
-
-inline Clock* RealClock() { return Clock::GetRealClock(); }
-
-// Returns a delay of up to 3 ms. One in eight is zero.
-inline absl::Duration ShortDelay(std::mt19937& random) {
-  if (random() % 8 == 0) return absl::ZeroDuration();
-  return absl::Microseconds(1 + random() % 3000);
-}
 
 }  // namespace workqueue
 

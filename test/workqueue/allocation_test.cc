@@ -41,6 +41,17 @@ int64_t AllocationsIn(F&& f) {
   return CountedHeap::allocations - before;
 }
 
+// Expects that `cycle()` allocates nothing once it has been called `warm_up`
+// times, in the next `times` calls.
+template <typename F>
+void ExpectSteady(int warm_up, int times, F cycle) {
+  for (int i = 0; i < warm_up; ++i) cycle();
+  EXPECT_EQ(AllocationsIn([&] {
+              for (int i = 0; i < times; ++i) cycle();
+            }),
+            0);
+}
+
 DelayingQueueOptions<int> On(FakeClock* clock) {
   DelayingQueueOptions<int> options;
   options.clock = clock;
@@ -54,19 +65,16 @@ DelayingQueueOptions<int> On(FakeClock* clock) {
 TEST(SteadyStateTest, AddGetDoneAllocateNothing) {
   constexpr int kItems = 50;
   Queue<int> queue;
-  const auto cycle = [&queue](int first) {
+  int first = 0;
+  const auto cycle = [&] {
+    first += kItems;
     for (int i = 0; i < kItems; ++i) queue.Add(first + i);
     for (int i = 0; i < kItems; ++i) queue.Get();
     for (int i = 0; i < kItems; i += 2) queue.Add(first + i);  // Again.
     for (int i = 0; i < kItems; ++i) queue.Done(first + i);
     for (int i = 0; i < kItems; i += 2) queue.Done(*queue.Get());
   };
-  int first = 0;
-  for (int i = 0; i < 10; ++i) cycle(first += kItems);
-  EXPECT_EQ(AllocationsIn([&] {
-              for (int i = 0; i < 200; ++i) cycle(first += kItems);
-            }),
-            0);
+  ExpectSteady(/*warm_up=*/10, /*times=*/200, cycle);
 }
 
 // The queue must know the time of the oldest item to report it.
@@ -88,8 +96,7 @@ TEST(SteadyStateTest, AQueueThatReportsAnAgeAllocatesNothing) {
     }
   };
   clock.AwaitWaiters(1);  // The queue's thread has begun.
-  cycle();
-  EXPECT_EQ(AllocationsIn(cycle), 0);
+  ExpectSteady(/*warm_up=*/1, /*times=*/1, cycle);
 }
 
 TEST(SteadyStateTest, AFairOrderingAllocatesNothing) {
@@ -104,7 +111,9 @@ TEST(SteadyStateTest, AFairOrderingAllocatesNothing) {
   PriorityQueueOptions<int> options;
   options.ordering = *FairOrdering<int, int>::Create(std::move(fair));
   PriorityQueue<int> queue(std::move(options));
-  const auto cycle = [&queue](int first) {
+  int first = 0;
+  const auto cycle = [&] {
+    first += kItems;
     for (int i = 0; i < kItems; ++i) {
       AddOptions how;
       how.priority = i % 2;
@@ -120,12 +129,7 @@ TEST(SteadyStateTest, AFairOrderingAllocatesNothing) {
       for (int item : got) queue.Done(item);
     }
   };
-  int first = 0;
-  for (int i = 0; i < 10; ++i) cycle(first += kItems);
-  EXPECT_EQ(AllocationsIn([&] {
-              for (int i = 0; i < 200; ++i) cycle(first += kItems);
-            }),
-            0);
+  ExpectSteady(/*warm_up=*/10, /*times=*/200, cycle);
 }
 
 TEST(SteadyStateTest, CallbacksAllocateNothing) {
@@ -148,11 +152,7 @@ TEST(SteadyStateTest, CallbacksAllocateNothing) {
     for (int i = 0; i < kCallbacks; ++i) queue.Add(next++);
     queue.Add(next++);
   };
-  for (int i = 0; i < 10; ++i) cycle();
-  EXPECT_EQ(AllocationsIn([&] {
-              for (int i = 0; i < 100; ++i) cycle();
-            }),
-            0);
+  ExpectSteady(/*warm_up=*/10, /*times=*/100, cycle);
   EXPECT_EQ(processed, 110 * (kCallbacks + 1));
 }
 
@@ -185,8 +185,7 @@ TEST(SteadyStateTest, AddOfALongStringAllocatesItsCopyOnly) {
       for (int k = 0; k < 100; ++k) queue.Acquire()->Done();
     }
   };
-  cycle();
-  EXPECT_EQ(AllocationsIn(cycle), 0);
+  ExpectSteady(/*warm_up=*/1, /*times=*/1, cycle);
   for (std::string& key : keys) key.append(64, '-');
   cycle();
   EXPECT_EQ(AllocationsIn(cycle), static_cast<int64_t>(kKeys));
@@ -210,15 +209,16 @@ TEST(SteadyStateTest, ManyItemsInAllStatesAllocateNothing) {
       }
     }
   };
-  churn();
-  EXPECT_EQ(AllocationsIn(churn), 0);
+  ExpectSteady(/*warm_up=*/1, /*times=*/1, churn);
 }
 
 TEST(SteadyStateTest, AddAfterAllocatesNothing) {
   constexpr int kItems = 50;
   FakeClock clock;
   DelayingQueue<int> queue(On(&clock));
-  const auto cycle = [&](int first) {
+  int first = 1000;
+  const auto cycle = [&] {
+    first += kItems;
     for (int i = 0; i < kItems; ++i) {
       queue.AddAfter(first + i, absl::Milliseconds(100 + i % 7));
     }
@@ -240,12 +240,7 @@ TEST(SteadyStateTest, AddAfterAllocatesNothing) {
     }
     clock.Step(absl::Milliseconds(1));
   }
-  int first = 1000;
-  for (int i = 0; i < 20; ++i) cycle(first += kItems);
-  EXPECT_EQ(AllocationsIn([&] {
-              for (int i = 0; i < 100; ++i) cycle(first += kItems);
-            }),
-            0);
+  ExpectSteady(/*warm_up=*/20, /*times=*/100, cycle);
 }
 
 TEST(SteadyStateTest, TimersAllocateNothing) {
@@ -265,11 +260,7 @@ TEST(SteadyStateTest, TimersAllocateNothing) {
     }
     clock.Step(absl::Milliseconds(10));
   };
-  for (int i = 0; i < 20; ++i) cycle();
-  EXPECT_EQ(AllocationsIn([&] {
-              for (int i = 0; i < 100; ++i) cycle();
-            }),
-            0);
+  ExpectSteady(/*warm_up=*/20, /*times=*/100, cycle);
   EXPECT_EQ(calls, 120 * kCallbacks);
 }
 
@@ -285,7 +276,9 @@ TEST(SteadyStateTest, APriorityQueueAllocatesNothing) {
     options.after = after;
     queue.AddWithOptions(options, absl::MakeConstSpan(&item, 1));
   };
-  const auto cycle = [&](int first) {
+  int first = 0;
+  const auto cycle = [&] {
+    first += kItems;
     for (int i = 0; i < kItems; ++i) {
       add(first + i, i % 3, absl::Milliseconds(i % 7));
       add(first + i, i % 5, absl::Milliseconds(10));
@@ -302,12 +295,7 @@ TEST(SteadyStateTest, APriorityQueueAllocatesNothing) {
     clock.Step(absl::Milliseconds(7));
     while (queue.Len() > 0) queue.Acquire()->Done();
   };
-  int first = 0;
-  for (int i = 0; i < 20; ++i) cycle(first += kItems);
-  EXPECT_EQ(AllocationsIn([&] {
-              for (int i = 0; i < 100; ++i) cycle(first += kItems);
-            }),
-            0);
+  ExpectSteady(/*warm_up=*/20, /*times=*/100, cycle);
 }
 
 // -----------------------------------------------------------------------------

@@ -62,16 +62,14 @@ std::string Key(int i) {
 // The number of times that each item has been processed.
 using Processed = std::map<std::string, int>;
 
-template <typename Q>
-void ProcessOne(Q& queue, Processed& processed) {
+void ProcessOne(Interface<std::string>& queue, Processed& processed) {
   const std::optional<std::string> item = Persist([&] { return queue.Get(); });
   ASSERT_TRUE(item.has_value());
   ++processed[*item];
   EXPECT_TRUE(Persist([&] { return queue.Done(*item); }));
 }
 
-template <typename Q>
-void ProcessAll(Q& queue, Processed& processed) {
+void ProcessAll(Interface<std::string>& queue, Processed& processed) {
   while (queue.Len() > 0) ProcessOne(queue, processed);
 }
 
@@ -86,8 +84,7 @@ void StepThroughRetries(SparedClock& clock, int seconds) {
 }
 
 // Calls all functions of `Interface`.
-template <typename Q>
-void UseAsQueue(Q& queue) {
+void UseAsQueue(Interface<std::string>& queue, SparedClock&) {
   Processed processed;
   for (int i = 0; i < 5; ++i) {
     EXPECT_TRUE(Persist([&] { return queue.Add(Key(i)); }));
@@ -127,8 +124,7 @@ void UseAsQueue(Q& queue) {
 
 // Callbacks get the items. A callback that gets an error for want of memory
 // tries again.
-template <typename Q>
-void UseWithCallbacks(Q& queue) {
+void UseWithCallbacks(Interface<std::string>& queue, SparedClock&) {
   constexpr int kItems = 8;
   struct Worker {
     void Next() {
@@ -149,7 +145,7 @@ void UseWithCallbacks(Q& queue) {
       });
     }
 
-    Q* queue;
+    Interface<std::string>* queue;
     Processed* processed;
     InlineExecutor executor;
     Lease<std::string> lease;
@@ -180,8 +176,8 @@ void UseWithCallbacks(Q& queue) {
 }
 
 // Calls the other functions of `DelayingInterface`.
-template <typename Q>
-void UseAsDelayingQueue(Q& queue, SparedClock& clock) {
+void UseAsDelayingQueue(DelayingInterface<std::string>& queue,
+                        SparedClock& clock) {
   Processed processed;
   for (int i = 0; i < 6; ++i) {
     EXPECT_TRUE(Persist(
@@ -204,8 +200,8 @@ void UseAsDelayingQueue(Q& queue, SparedClock& clock) {
 
 // `Reschedule()` is called first and so allocates the memory that the other
 // functions use.
-template <typename Q>
-void RescheduleFirst(Q& queue, SparedClock& clock) {
+void RescheduleFirst(DelayingInterface<std::string>& queue,
+                     SparedClock& clock) {
   Processed processed;
   EXPECT_TRUE(Persist(
       [&] { return queue.Reschedule(Key(0), absl::Milliseconds(10)); }));
@@ -216,8 +212,8 @@ void RescheduleFirst(Q& queue, SparedClock& clock) {
 }
 
 // Calls the other functions of `RateLimitingInterface`.
-template <typename Q>
-void UseAsRateLimitingQueue(Q& queue, SparedClock& clock) {
+void UseAsRateLimitingQueue(RateLimitingInterface<std::string>& queue,
+                            SparedClock& clock) {
   Processed processed;
   for (int i = 0; i < 4; ++i) {
     // The limiter may count a failure although the queue does not add the item.
@@ -244,6 +240,60 @@ std::unique_ptr<Q> MakeOn(SparedClock& clock) {
   });
 }
 
+constexpr auto* kMakeQueue =
+    &MakeOn<Queue<std::string>, QueueOptions<std::string> >;
+constexpr auto* kMakeContendedQueue =
+    &MakeOn<ContendedQueue<std::string>, QueueOptions<std::string> >;
+constexpr auto* kMakeDelayingQueue =
+    &MakeOn<DelayingQueue<std::string>, DelayingQueueOptions<std::string> >;
+constexpr auto* kMakeContendedDelayingQueue =
+    &MakeOn<ContendedDelayingQueue<std::string>,
+            DelayingQueueOptions<std::string> >;
+constexpr auto* kMakeRateLimitingQueue =
+    &MakeOn<RateLimitingQueue<std::string>,
+            RateLimitingQueueOptions<std::string> >;
+constexpr auto* kMakePriorityQueue =
+    &MakeOn<PriorityQueue<std::string>, PriorityQueueOptions<std::string> >;
+
+std::string GroupOf(const std::string& key) {
+  return key.substr(key.size() / 2);
+}
+
+std::unique_ptr<Queue<std::string> > MakeFairQueue(SparedClock&) {
+  return Persist([] {
+    QueueOptions<std::string> options;
+    options.ordering = *FairOrdering<std::string>::Create(GroupOf);
+    return std::make_unique<Queue<std::string> >(std::move(options));
+  });
+}
+
+std::unique_ptr<Queue<std::string> > MakeFairQueueThatCounts(SparedClock&) {
+  return Persist([] {
+    FairOrderingOptions<std::string> fair;
+    fair.dimensions.resize(2);
+    for (auto& dimension : fair.dimensions) {
+      dimension.group_of = GroupOf;
+      dimension.weight_of = [](const std::string&) { return 2; };
+      dimension.count_processing = true;
+      dimension.max_in_process = 2;
+    }
+    fair.max_retries_in_process = 1;
+    QueueOptions<std::string> options;
+    options.ordering = *FairOrdering<std::string>::Create(std::move(fair));
+    return std::make_unique<Queue<std::string> >(std::move(options));
+  });
+}
+
+std::unique_ptr<DelayingQueue<std::string> > MakeSupersedingQueue(
+    SparedClock& clock) {
+  return Persist([&clock] {
+    DelayingQueueOptions<std::string> options;
+    options.clock = &clock;
+    options.add_supersedes_waiting = true;
+    return std::make_unique<DelayingQueue<std::string> >(std::move(options));
+  });
+}
+
 std::unique_ptr<DelayingQueue<std::string> > MakeWithAWheel(
     SparedClock& clock) {
   return Persist([&clock] {
@@ -254,179 +304,90 @@ std::unique_ptr<DelayingQueue<std::string> > MakeWithAWheel(
   });
 }
 
-TEST(OutOfMemoryTest, AQueue) {
-  ForEveryAllocation([] {
+// Makes a queue and uses it, over and over. Each time another allocation fails.
+template <typename Make, typename... Uses>
+void ForEveryAllocationOf(Make make, Uses... uses) {
+  ForEveryAllocation([&] {
     SparedClock clock;
-    UseAsQueue(*MakeOn<Queue<std::string>, QueueOptions<std::string> >(clock));
+    const auto queue = make(clock);
+    (uses(*queue, clock), ...);
   });
 }
 
+TEST(OutOfMemoryTest, AQueue) { ForEveryAllocationOf(kMakeQueue, UseAsQueue); }
+
 TEST(OutOfMemoryTest, CallbacksOfAQueue) {
-  ForEveryAllocation([] {
-    SparedClock clock;
-    UseWithCallbacks(
-        *MakeOn<Queue<std::string>, QueueOptions<std::string> >(clock));
-  });
+  ForEveryAllocationOf(kMakeQueue, UseWithCallbacks);
 }
 
 TEST(OutOfMemoryTest, CallbacksOfAQueueWithAnOrdering) {
-  ForEveryAllocation([] {
-    auto queue = Persist([] {
-      QueueOptions<std::string> options;
-      options.ordering = *FairOrdering<std::string>::Create(
-          [](const std::string& key) { return key.substr(key.size() / 2); });
-      return std::make_unique<Queue<std::string> >(std::move(options));
-    });
-    UseWithCallbacks(*queue);
-  });
+  ForEveryAllocationOf(MakeFairQueue, UseWithCallbacks);
 }
 
 TEST(OutOfMemoryTest, CallbacksOfADelayingQueue) {
-  ForEveryAllocation([] {
-    SparedClock clock;
-    auto queue = Persist([&clock] {
-      DelayingQueueOptions<std::string> options;
-      options.clock = &clock;
-      options.add_supersedes_waiting = true;
-      return std::make_unique<DelayingQueue<std::string> >(std::move(options));
-    });
-    UseWithCallbacks(*queue);
-  });
+  ForEveryAllocationOf(MakeSupersedingQueue, UseWithCallbacks);
 }
 
 TEST(OutOfMemoryTest, CallbacksOfAPriorityQueue) {
-  ForEveryAllocation([] {
-    SparedClock clock;
-    UseWithCallbacks(
-        *MakeOn<PriorityQueue<std::string>, PriorityQueueOptions<std::string> >(
-            clock));
-  });
+  ForEveryAllocationOf(kMakePriorityQueue, UseWithCallbacks);
 }
 
 TEST(OutOfMemoryTest, AQueueWithAnOrdering) {
-  ForEveryAllocation([] {
-    auto queue = Persist([] {
-      QueueOptions<std::string> options;
-      options.ordering = *FairOrdering<std::string>::Create(
-          [](const std::string& key) { return key.substr(key.size() / 2); });
-      return std::make_unique<Queue<std::string> >(std::move(options));
-    });
-    UseAsQueue(*queue);
-  });
+  ForEveryAllocationOf(MakeFairQueue, UseAsQueue);
 }
 
 TEST(OutOfMemoryTest, AQueueWithAnOrderingThatCounts) {
-  ForEveryAllocation([] {
-    auto queue = Persist([] {
-      FairOrderingOptions<std::string> fair;
-      fair.dimensions.resize(2);
-      for (auto& dimension : fair.dimensions) {
-        dimension.group_of = [](const std::string& key) {
-          return key.substr(key.size() / 2);
-        };
-        dimension.weight_of = [](const std::string&) { return 2; };
-        dimension.count_processing = true;
-        dimension.max_in_process = 2;
-      }
-      fair.max_retries_in_process = 1;
-      QueueOptions<std::string> options;
-      options.ordering = *FairOrdering<std::string>::Create(std::move(fair));
-      return std::make_unique<Queue<std::string> >(std::move(options));
-    });
-    UseAsQueue(*queue);
-  });
+  ForEveryAllocationOf(MakeFairQueueThatCounts, UseAsQueue);
 }
 
 TEST(OutOfMemoryTest, ADelayingQueue) {
-  ForEveryAllocation([] {
-    SparedClock clock;
-    auto queue =
-        MakeOn<DelayingQueue<std::string>, DelayingQueueOptions<std::string> >(
-            clock);
-    UseAsQueue(*queue);
-    UseAsDelayingQueue(*queue, clock);
-  });
+  ForEveryAllocationOf(kMakeDelayingQueue, UseAsQueue, UseAsDelayingQueue);
 }
 
 TEST(OutOfMemoryTest, AContendedQueue) {
-  ForEveryAllocation([] {
-    SparedClock clock;
-    UseAsQueue(*MakeOn<ContendedQueue<std::string>, QueueOptions<std::string> >(
-        clock));
-  });
+  ForEveryAllocationOf(kMakeContendedQueue, UseAsQueue);
 }
 
 TEST(OutOfMemoryTest, AContendedPriorityQueue) {
-  ForEveryAllocation([] {
-    SparedClock clock;
-    auto queue =
-        MakeOn<PriorityQueue<std::string>, PriorityQueueOptions<std::string> >(
-            clock);
-    for (int i = 0; i < 5; ++i) {
-      EXPECT_TRUE(Persist([&] {
-        internal::RingOpener::Open(queue.get());
-        return queue->Add(Key(i));
-      }));
-    }
-    Processed processed;
-    for (int i = 0; i < 5; ++i) ProcessOne(*queue, processed);
-    ExpectOnceEach(processed, 5);
-  });
+  ForEveryAllocationOf(kMakePriorityQueue,
+                       [](PriorityQueue<std::string>& queue, SparedClock&) {
+                         for (int i = 0; i < 5; ++i) {
+                           EXPECT_TRUE(Persist([&] {
+                             internal::RingOpener::Open(&queue);
+                             return queue.Add(Key(i));
+                           }));
+                         }
+                         Processed processed;
+                         for (int i = 0; i < 5; ++i)
+                           ProcessOne(queue, processed);
+                         ExpectOnceEach(processed, 5);
+                       });
 }
 
 TEST(OutOfMemoryTest, AContendedDelayingQueue) {
-  ForEveryAllocation([] {
-    SparedClock clock;
-    auto queue = MakeOn<ContendedDelayingQueue<std::string>,
-                        DelayingQueueOptions<std::string> >(clock);
-    UseAsQueue(*queue);
-    UseAsDelayingQueue(*queue, clock);
-  });
+  ForEveryAllocationOf(kMakeContendedDelayingQueue, UseAsQueue,
+                       UseAsDelayingQueue);
 }
 
 TEST(OutOfMemoryTest, ADelayingQueueWithAWheelThatBeginsWithReschedule) {
-  ForEveryAllocation([] {
-    SparedClock clock;
-    RescheduleFirst(*MakeWithAWheel(clock), clock);
-  });
+  ForEveryAllocationOf(MakeWithAWheel, RescheduleFirst);
 }
 
 TEST(OutOfMemoryTest, APriorityQueueThatBeginsWithReschedule) {
-  ForEveryAllocation([] {
-    SparedClock clock;
-    RescheduleFirst(
-        *MakeOn<PriorityQueue<std::string>, PriorityQueueOptions<std::string> >(
-            clock),
-        clock);
-  });
+  ForEveryAllocationOf(kMakePriorityQueue, RescheduleFirst);
 }
 
 TEST(OutOfMemoryTest, ADelayingQueueWithAWheel) {
-  ForEveryAllocation([] {
-    SparedClock clock;
-    UseAsDelayingQueue(*MakeWithAWheel(clock), clock);
-  });
+  ForEveryAllocationOf(MakeWithAWheel, UseAsDelayingQueue);
 }
 
 TEST(OutOfMemoryTest, ARateLimitingQueue) {
-  ForEveryAllocation([] {
-    SparedClock clock;
-    auto queue = MakeOn<RateLimitingQueue<std::string>,
-                        RateLimitingQueueOptions<std::string> >(clock);
-    UseAsRateLimitingQueue(*queue, clock);
-  });
+  ForEveryAllocationOf(kMakeRateLimitingQueue, UseAsRateLimitingQueue);
 }
 
 TEST(OutOfMemoryTest, APriorityQueue) {
-  ForEveryAllocation([] {
-    SparedClock clock;
-    auto queue =
-        MakeOn<PriorityQueue<std::string>, PriorityQueueOptions<std::string> >(
-            clock);
-    UseAsQueue(*queue);
-    UseAsDelayingQueue(*queue, clock);
-    UseAsRateLimitingQueue(*queue, clock);
-  });
+  ForEveryAllocationOf(kMakePriorityQueue, UseAsQueue, UseAsDelayingQueue,
+                       UseAsRateLimitingQueue);
 }
 
 // Takes the memory from all threads but this one, as long as it exists.

@@ -30,6 +30,7 @@ enum class MetricKind {
   kWaitingItems,  // of a delaying layer
   kFailingItems,  // of a rate limiting layer
   // Of a shared queue alone. They are not in `kMetricKinds`.
+  kEngineDepth,
   kEngineErrors,
   kEngineUnreachable,
   kWrongSettings,
@@ -90,97 +91,117 @@ class RecordingMetrics final : public MetricsProvider {
   }
 
   std::unique_ptr<GaugeMetric> NewDepthMetric(absl::string_view name) override {
-    return New<GaugeMetric, Gauge>(MetricKind::kDepth, name);
+    return New(MetricKind::kDepth, name);
   }
   std::unique_ptr<CounterMetric> NewAddsMetric(
       absl::string_view name) override {
-    return New<CounterMetric, Counter>(MetricKind::kAdds, name);
+    return New(MetricKind::kAdds, name);
   }
   std::unique_ptr<HistogramMetric> NewLatencyMetric(
       absl::string_view name) override {
-    return New<HistogramMetric, Histogram>(MetricKind::kLatency, name);
+    return New(MetricKind::kLatency, name);
   }
   std::unique_ptr<HistogramMetric> NewWorkDurationMetric(
       absl::string_view name) override {
-    return New<HistogramMetric, Histogram>(MetricKind::kWorkDuration, name);
+    return New(MetricKind::kWorkDuration, name);
   }
   std::unique_ptr<SettableGaugeMetric> NewUnfinishedWorkSecondsMetric(
       absl::string_view name) override {
-    return New<SettableGaugeMetric, SettableGauge>(MetricKind::kUnfinishedWork,
-                                                   name);
+    return New(MetricKind::kUnfinishedWork, name);
   }
   std::unique_ptr<SettableGaugeMetric> NewLongestRunningProcessorSecondsMetric(
       absl::string_view name) override {
-    return New<SettableGaugeMetric, SettableGauge>(MetricKind::kLongestRunning,
-                                                   name);
+    return New(MetricKind::kLongestRunning, name);
   }
   std::unique_ptr<PriorityGaugeMetric> NewDepthMetricWithPriority(
       absl::string_view name) override {
     if (!with_priorities) {
       return MetricsProvider::NewDepthMetricWithPriority(name);
     }
-    return New<PriorityGaugeMetric, PriorityGauge>(MetricKind::kDepth, name);
+    return New(MetricKind::kDepth, name);
   }
   std::unique_ptr<SettableGaugeMetric> NewOldestQueuedSecondsMetric(
       absl::string_view name) override {
-    return New<SettableGaugeMetric, SettableGauge>(MetricKind::kOldestQueued,
-                                                   name);
+    return New(MetricKind::kOldestQueued, name);
   }
   std::unique_ptr<SettableGaugeMetric> NewWaitingItemsMetric(
       absl::string_view name) override {
-    return New<SettableGaugeMetric, SettableGauge>(MetricKind::kWaitingItems,
-                                                   name);
+    return New(MetricKind::kWaitingItems, name);
   }
   std::unique_ptr<SettableGaugeMetric> NewFailingItemsMetric(
       absl::string_view name) override {
-    return New<SettableGaugeMetric, SettableGauge>(MetricKind::kFailingItems,
-                                                   name);
+    return New(MetricKind::kFailingItems, name);
   }
   std::unique_ptr<SettableGaugeMetric> NewEngineDepthMetric(
       absl::string_view name) override {
-    return New<SettableGaugeMetric, SettableGauge>(MetricKind::kDepth, name);
+    return New(MetricKind::kEngineDepth, name);
   }
   std::unique_ptr<CounterMetric> NewEngineErrorsMetric(
       absl::string_view name) override {
-    return New<CounterMetric, Counter>(MetricKind::kEngineErrors, name);
+    return New(MetricKind::kEngineErrors, name);
   }
   std::unique_ptr<SettableGaugeMetric> NewEngineUnreachableSecondsMetric(
       absl::string_view name) override {
-    return New<SettableGaugeMetric, SettableGauge>(
-        MetricKind::kEngineUnreachable, name);
+    return New(MetricKind::kEngineUnreachable, name);
   }
   std::unique_ptr<SettableGaugeMetric> NewEngineWrongSettingsMetric(
       absl::string_view name) override {
-    return New<SettableGaugeMetric, SettableGauge>(MetricKind::kWrongSettings,
-                                                   name);
+    return New(MetricKind::kWrongSettings, name);
   }
   std::unique_ptr<CounterMetric> NewRetriesMetric(
       absl::string_view name) override {
-    return New<CounterMetric, Counter>(MetricKind::kRetries, name);
+    return New(MetricKind::kRetries, name);
   }
 
  private:
-  // A metric, which writes to the record of its kind.
-  class Pen {
+  // A metric of any type, which writes to the record of its kind.
+  class Metric final : public GaugeMetric,
+                       public PriorityGaugeMetric,
+                       public CounterMetric,
+                       public HistogramMetric,
+                       public SettableGaugeMetric {
    public:
-    Pen(RecordingMetrics* metrics, MetricKind kind)
+    Metric(RecordingMetrics* metrics, MetricKind kind)
         : metrics_(metrics), kind_(kind) {
       Write([](Record& r) { ++r.live; });
     }
-    ~Pen() {
+    ~Metric() override {
       Write([](Record& r) { --r.live; });
     }
 
-    Pen(const Pen&) = delete;
-    Pen& operator=(const Pen&) = delete;
+    Metric(const Metric&) = delete;
+    Metric& operator=(const Metric&) = delete;
 
+    void Inc() override {
+      Called([](Record& r) { ++r.incs; });
+    }
+    void Dec() override {
+      Called([](Record& r) { ++r.decs; });
+    }
+    void Inc(int priority) override {
+      Called([priority](Record& r) {
+        ++r.incs;
+        ++r.by_priority[priority];
+      });
+    }
+    void Dec(int priority) override {
+      Called([priority](Record& r) {
+        ++r.decs;
+        --r.by_priority[priority];
+      });
+    }
+    void Observe(double value) override { Set(value); }
+    void Set(double value) override {
+      Called([value](Record& r) { r.values.push_back(value); });
+    }
+
+   private:
     template <typename F>
     void Called(F&& write) {
       metrics_->on_call(kind_);
       Write(write);
     }
 
-   private:
     template <typename F>
     void Write(F&& write) {
       internal::MutexLock lock(&metrics_->mu_);
@@ -191,77 +212,6 @@ class RecordingMetrics final : public MetricsProvider {
     const MetricKind kind_;
   };
 
-  class Gauge final : public GaugeMetric {
-   public:
-    Gauge(RecordingMetrics* metrics, MetricKind kind) : pen_(metrics, kind) {}
-    void Inc() override {
-      pen_.Called([](Record& r) { ++r.incs; });
-    }
-    void Dec() override {
-      pen_.Called([](Record& r) { ++r.decs; });
-    }
-
-   private:
-    Pen pen_;
-  };
-
-  class PriorityGauge final : public PriorityGaugeMetric {
-   public:
-    PriorityGauge(RecordingMetrics* metrics, MetricKind kind)
-        : pen_(metrics, kind) {}
-    void Inc(int priority) override {
-      pen_.Called([priority](Record& r) {
-        ++r.incs;
-        ++r.by_priority[priority];
-      });
-    }
-    void Dec(int priority) override {
-      pen_.Called([priority](Record& r) {
-        ++r.decs;
-        --r.by_priority[priority];
-      });
-    }
-
-   private:
-    Pen pen_;
-  };
-
-  class Counter final : public CounterMetric {
-   public:
-    Counter(RecordingMetrics* metrics, MetricKind kind) : pen_(metrics, kind) {}
-    void Inc() override {
-      pen_.Called([](Record& r) { ++r.incs; });
-    }
-
-   private:
-    Pen pen_;
-  };
-
-  class Histogram final : public HistogramMetric {
-   public:
-    Histogram(RecordingMetrics* metrics, MetricKind kind)
-        : pen_(metrics, kind) {}
-    void Observe(double value) override {
-      pen_.Called([value](Record& r) { r.values.push_back(value); });
-    }
-
-   private:
-    Pen pen_;
-  };
-
-  class SettableGauge final : public SettableGaugeMetric {
-   public:
-    SettableGauge(RecordingMetrics* metrics, MetricKind kind)
-        : pen_(metrics, kind) {}
-    void Set(double value) override {
-      pen_.Called([value](Record& r) { r.values.push_back(value); });
-    }
-
-   private:
-    Pen pen_;
-  };
-
-  template <typename Metric, typename Recorder>
   std::unique_ptr<Metric> New(MetricKind kind, absl::string_view name) {
     {
       internal::MutexLock lock(&mu_);
@@ -270,7 +220,7 @@ class RecordingMetrics final : public MetricsProvider {
     for (MetricKind other : unwanted) {
       if (other == kind) return nullptr;
     }
-    return std::make_unique<Recorder>(this, kind);
+    return std::make_unique<Metric>(this, kind);
   }
 
   mutable absl::Mutex mu_;
