@@ -241,7 +241,7 @@ std::string EngineHistory::Drain(Engine& engine) {
       }
       last_token = it.token;
     }
-  } while (reply->ready + reply->waiting + reply->processing > 0);
+  } while (reply->num_queued + reply->num_waiting + reply->num_processing > 0);
 
   const int64_t end = ++moments_;
   ReaderMutexLock time_lock(&time_mu_);

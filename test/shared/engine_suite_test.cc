@@ -47,10 +47,11 @@ std::string Text(const HandedOut& it) {
 }
 
 std::string Text(const EngineReply& it) {
-  std::string text = absl::StrCat(
-      "now ", it.now, " next ", it.next_event, " ready ", it.ready, " waiting ",
-      it.waiting, " processing ", it.processing, " failing ", it.failing);
-  absl::StrAppend(&text, " parked ", it.parked, " shut down ", it.shut_down,
+  std::string text =
+      absl::StrCat("now ", it.now, " next ", it.next_event, " ready ",
+                   it.num_queued, " waiting ", it.num_waiting, " processing ",
+                   it.num_processing, " failing ", it.num_failing);
+  absl::StrAppend(&text, " parked ", it.num_parked, " shut down ", it.shut_down,
                   " expired ", it.expired, " dirty ", it.dirty, " came due ",
                   it.came_due, " pushes ", it.pushes, " pushed ", it.pushed);
   for (int64_t result : it.results) absl::StrAppend(&text, " -> ", result);
@@ -612,7 +613,7 @@ TEST_P(EngineSuite, AShutdownDropsWhatWaits) {
   EXPECT_EQ(item.item, "queued");
   const EngineReply reply = Apply({{Operation::kDone, "queued", item.token}});
   EXPECT_TRUE(reply.shut_down);
-  EXPECT_EQ(reply.ready + reply.processing, 0);
+  EXPECT_EQ(reply.num_queued + reply.num_processing, 0u);
   while (Do({Operation::kReopen, ""}) == kNotYet) {
   }
   EXPECT_FALSE(Apply({}).shut_down);

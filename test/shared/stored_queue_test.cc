@@ -169,7 +169,8 @@ TEST_F(StoredQueueTest, AWaiterThatIsNotThereIsPassed) {
   Apply("one", 100, 0, {}, /*waiting_workers=*/1);
   Apply("two", 100, 0, {}, /*waiting_workers=*/1);
   store_.Delete("cone");
-  EXPECT_EQ(Apply("three", 100, 0, {{Operation::kAdd, "x"}}).processing, 1);
+  EXPECT_EQ(Apply("three", 100, 0, {{Operation::kAdd, "x"}}).num_processing,
+            1u);
   EXPECT_NE(Dump(store_).find("name of two"), std::string::npos);
 }
 

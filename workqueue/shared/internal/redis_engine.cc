@@ -134,11 +134,11 @@ absl::StatusOr<EngineReply> ParseReply(const redisReply& reply,
   EngineReply result;
   result.now = head.Number();
   result.next_event = head.Number();
-  result.ready = head.Count();
-  result.waiting = head.Count();
-  result.processing = head.Count();
-  result.failing = head.Count();
-  result.parked = head.Count();
+  result.num_queued = static_cast<size_t>(head.Count());
+  result.num_waiting = static_cast<size_t>(head.Count());
+  result.num_processing = static_cast<size_t>(head.Count());
+  result.num_failing = static_cast<size_t>(head.Count());
+  result.num_parked = static_cast<size_t>(head.Count());
   result.shut_down = head.Number() != 0;
   result.expired = head.Count();
   result.dirty = head.Count();
