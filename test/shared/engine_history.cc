@@ -50,8 +50,7 @@ void EngineHistory::Use(Engine& engine, const std::string& name, int requests,
   EngineRequest request;
   request.client = request.client_name = name;
   request.lease = kLease;
-  const std::vector<int64_t> schedule = {kLease / 10};
-  request.retry_schedule = &schedule;
+  request.retry_schedule = {kLease / 10};
   const auto below = [&random](uint32_t n) { return random() % n; };
   for (; requests > 0; --requests) {
     if (below(8) == 0) PassTime(kLease / 3);

@@ -174,7 +174,7 @@ class EngineSuite : public testing::TestWithParam<TestEngine> {
     request.now = now_;
     request.lease = kLease;
     request.presence = 100 * kSecond;
-    request.retry_schedule = &schedule_;
+    request.retry_schedule = {5 * kSecond};
     request.operations = std::move(operations);
     request.take = take;
     return request;
@@ -232,7 +232,6 @@ class EngineSuite : public testing::TestWithParam<TestEngine> {
   FakeClock clock_;
   const std::unique_ptr<EngineSource> source_ = GetParam().make(&clock_);
   const std::string name_ = NewQueueName();
-  const std::vector<int64_t> schedule_ = {5 * kSecond};
   Process client_{NewEngine()};
   int64_t now_ = 1000 * kSecond;
   uint64_t number_ = 0;
@@ -509,7 +508,7 @@ TEST_P(EngineSuite, WhoLooksLeavesWhatIsDue) {
   now_ += kLease;
   EngineRequest looks = Request({});
   looks.looks_only = true;
-  looks.retry_schedule = nullptr;
+  looks.retry_schedule.clear();
   const EngineReply looked = Send(looks);
   EXPECT_EQ(looked.expired + looked.came_due, 0);
   EXPECT_EQ(looked.next_event, -1);
@@ -776,7 +775,7 @@ class EngineComparisonTest
     // Each client has its own.
     request.lease = lease_ == kForever ? lease_ : lease_ * (client + 1);
     request.presence = ToInt64Nanoseconds(kPresence);
-    request.retry_schedule = &schedule_;
+    request.retry_schedule = schedule_;
     // A server ends a shutdown's waits after the request.
     if (Below(25) == 0) {
       request.operations.push_back({EngineOperation::kReopen, ""});

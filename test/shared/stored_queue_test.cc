@@ -88,14 +88,13 @@ class StoredQueueTest : public testing::Test {
   EngineReply Apply(const std::string& client, int64_t now, size_t take,
                     std::vector<Operation> operations,
                     size_t waiting_workers = 0) {
-    const std::vector<int64_t> schedule = {1000, 2000};
     EngineRequest request;
     request.client = client;
     request.number = ++number_;
     request.client_name = "name of " + client;
     request.lease = 30000;
     request.presence = 300000;
-    request.retry_schedule = &schedule;
+    request.retry_schedule = {1000, 2000};
     request.operations = std::move(operations);
     request.take = take;
     request.waiting_workers = waiting_workers;

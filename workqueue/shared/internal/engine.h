@@ -110,8 +110,8 @@ struct EngineRequest {
   int64_t presence = kForever;
 
   // The delays after the failures of an item: the last one counts for all
-  // further failures. Null means that none has a delay.
-  const std::vector<int64_t>* retry_schedule = nullptr;
+  // further failures. If it is empty, none has a delay.
+  std::vector<int64_t> retry_schedule;
 
   // Whether to leave what is due, and leases that have expired, to others.
   bool looks_only = false;

@@ -48,11 +48,10 @@ std::string TicksToText(int64_t ticks) {
 }
 
 // Returns each run of equal delays as the delay and the length of the run.
-std::string ScheduleToText(const std::vector<int64_t>* schedule) {
+std::string ScheduleToText(const std::vector<int64_t>& schedule) {
   std::string text;
-  if (schedule == nullptr) return text;
-  for (auto it = schedule->begin(); it != schedule->end();) {
-    const auto end = std::find_if(it, schedule->end(),
+  for (auto it = schedule.begin(); it != schedule.end();) {
+    const auto end = std::find_if(it, schedule.end(),
                                   [it](int64_t each) { return each != *it; });
     absl::StrAppend(&text, TicksToText(*it), " ", end - it, " ");
     it = end;

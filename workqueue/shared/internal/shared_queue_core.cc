@@ -573,7 +573,7 @@ void SharedQueueCore::SendTogether(bool alone) {
   request.number = ++request_;
   request.lease = ticks_.From(options_.lease);
   request.presence = ticks_.From(kPresence);
-  request.retry_schedule = &retry_schedule_;
+  request.retry_schedule = retry_schedule_;
   request.looks_only = options_.looks_only;
   absl::Time deadline = absl::InfiniteFuture();
   size_t bytes = 0;

@@ -334,11 +334,10 @@ void StoredQueue::Wait(Entry& e, int64_t due, int64_t priority, bool retry,
 }
 
 int64_t StoredQueue::RetryDelay(const Entry& e, int64_t least) const {
-  const std::vector<int64_t>* const delays = request_->retry_schedule;
-  if (delays == nullptr || delays->empty()) return least;
-  const size_t i =
-      std::min(static_cast<size_t>(e.failures), delays->size() - 1);
-  return std::max(least, (*delays)[i]);
+  const std::vector<int64_t>& delays = request_->retry_schedule;
+  if (delays.empty()) return least;
+  const size_t i = std::min(static_cast<size_t>(e.failures), delays.size() - 1);
+  return std::max(least, delays[i]);
 }
 
 void StoredQueue::CountFailure(Entry& e, const std::string& error) {
