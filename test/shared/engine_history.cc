@@ -50,8 +50,7 @@ void EngineHistory::Use(Engine& engine, const std::string& name, int requests,
   EngineRequest request;
   request.client = request.client_name = name;
   request.lease = kLease;
-  const std::vector<int64_t> schedule = {kLease / 10};
-  request.retry_schedule = &schedule;
+  request.retry_schedule = {kLease / 10};
   const auto below = [&random](uint32_t n) { return random() % n; };
   for (; requests > 0; --requests) {
     if (below(8) == 0) PassTime(kLease / 3);
@@ -241,7 +240,7 @@ std::string EngineHistory::Drain(Engine& engine) {
       }
       last_token = it.token;
     }
-  } while (reply->ready + reply->waiting + reply->processing > 0);
+  } while (reply->num_queued + reply->num_waiting + reply->num_processing > 0);
 
   const int64_t end = ++moments_;
   ReaderMutexLock time_lock(&time_mu_);

@@ -47,10 +47,11 @@ std::string Text(const HandedOut& it) {
 }
 
 std::string Text(const EngineReply& it) {
-  std::string text = absl::StrCat(
-      "now ", it.now, " next ", it.next_event, " ready ", it.ready, " waiting ",
-      it.waiting, " processing ", it.processing, " failing ", it.failing);
-  absl::StrAppend(&text, " parked ", it.parked, " shut down ", it.shut_down,
+  std::string text =
+      absl::StrCat("now ", it.now, " next ", it.next_event, " ready ",
+                   it.num_queued, " waiting ", it.num_waiting, " processing ",
+                   it.num_processing, " failing ", it.num_failing);
+  absl::StrAppend(&text, " parked ", it.num_parked, " shut down ", it.shut_down,
                   " expired ", it.expired, " dirty ", it.dirty, " came due ",
                   it.came_due, " pushes ", it.pushes, " pushed ", it.pushed);
   for (int64_t result : it.results) absl::StrAppend(&text, " -> ", result);
@@ -173,7 +174,7 @@ class EngineSuite : public testing::TestWithParam<TestEngine> {
     request.now = now_;
     request.lease = kLease;
     request.presence = 100 * kSecond;
-    request.retry_schedule = &schedule_;
+    request.retry_schedule = {5 * kSecond};
     request.operations = std::move(operations);
     request.take = take;
     return request;
@@ -237,7 +238,6 @@ class EngineSuite : public testing::TestWithParam<TestEngine> {
   FakeClock clock_;
   const std::unique_ptr<EngineSource> source_ = GetParam().make(&clock_);
   const std::string name_ = NewQueueName();
-  const std::vector<int64_t> schedule_ = {5 * kSecond};
   Process client_{NewEngine()};
   int64_t now_ = 1000 * kSecond;
   uint64_t number_ = 0;
@@ -514,7 +514,7 @@ TEST_P(EngineSuite, WhoLooksLeavesWhatIsDue) {
   now_ += kLease;
   EngineRequest looks = Request({});
   looks.looks_only = true;
-  looks.retry_schedule = nullptr;
+  looks.retry_schedule.clear();
   const EngineReply looked = Send(looks);
   EXPECT_EQ(looked.expired + looked.came_due, 0);
   EXPECT_EQ(looked.next_event, -1);
@@ -606,7 +606,7 @@ TEST_P(EngineSuite, AShutdownDropsWhatWaits) {
   EXPECT_EQ(item.item, "queued");
   const EngineReply reply = Apply({{Operation::kDone, "queued", item.token}});
   EXPECT_TRUE(reply.shut_down);
-  EXPECT_EQ(reply.ready + reply.processing, 0);
+  EXPECT_EQ(reply.num_queued + reply.num_processing, 0u);
   while (Do({Operation::kReopen, ""}) == kNotYet) {
   }
   EXPECT_FALSE(Apply({}).shut_down);
@@ -814,7 +814,7 @@ class EngineComparisonTest
     // Each client has its own.
     request.lease = lease_ == kForever ? lease_ : lease_ * (client + 1);
     request.presence = ToInt64Nanoseconds(kPresence);
-    request.retry_schedule = &schedule_;
+    request.retry_schedule = schedule_;
     // A server ends a shutdown's waits after the request.
     if (Below(25) == 0) {
       request.operations.push_back({EngineOperation::kReopen, ""});

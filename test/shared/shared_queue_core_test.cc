@@ -87,7 +87,7 @@ class FakeEngine final : public Engine {
       reply.items.push_back(
           {name_.empty() ? absl::StrCat(token_) : name_, token_, 0, 0});
     }
-    reply.ready = static_cast<int64_t>(items_);
+    reply.num_queued = items_;
     return reply;
   }
 

@@ -91,14 +91,13 @@ class StoredQueueTest : public testing::Test {
   EngineReply Apply(const std::string& client, int64_t now, size_t take,
                     std::vector<Operation> operations,
                     size_t waiting_workers = 0) {
-    const std::vector<int64_t> schedule = {1000, 2000};
     EngineRequest request;
     request.client = client;
     request.number = ++number_;
     request.client_name = "name of " + client;
     request.lease = 30000;
     request.presence = 300000;
-    request.retry_schedule = &schedule;
+    request.retry_schedule = {1000, 2000};
     request.operations = std::move(operations);
     request.take = take;
     request.waiting_workers = waiting_workers;
@@ -172,7 +171,8 @@ TEST_F(StoredQueueTest, AWaiterThatIsNotThereIsPassed) {
   Apply("one", 100, 0, {}, /*waiting_workers=*/1);
   Apply("two", 100, 0, {}, /*waiting_workers=*/1);
   store_.Delete("cone");
-  EXPECT_EQ(Apply("three", 100, 0, {{Operation::kAdd, "x"}}).processing, 1);
+  EXPECT_EQ(Apply("three", 100, 0, {{Operation::kAdd, "x"}}).num_processing,
+            1u);
   EXPECT_NE(Dump(store_).find("name of two"), std::string::npos);
 }
 

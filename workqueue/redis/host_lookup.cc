@@ -15,6 +15,7 @@
 
 #include "absl/base/const_init.h"
 #include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -66,23 +67,34 @@ absl::StatusOr<HostLookup::Addresses> GetAddresses(const std::string& host,
   return addresses;
 }
 
-HostLookup::Addresses WithPort(HostLookup::Addresses addresses, int port) {
+void SetPort(int port, HostLookup::Addresses* addresses) {
   const in_port_t number = htons(static_cast<in_port_t>(port));
-  for (SocketAddress& it : addresses) {
+  for (SocketAddress& it : *addresses) {
     if (it.storage.ss_family == AF_INET) {
       reinterpret_cast<sockaddr_in*>(&it.storage)->sin_port = number;
     } else {
       reinterpret_cast<sockaddr_in6*>(&it.storage)->sin6_port = number;
     }
   }
-  return addresses;
 }
 
 }  // namespace
 
-HostLookup::Addresses HostLookup::Parse(const std::string& host, int port) {
-  return WithPort(GetAddresses(host, AI_NUMERICHOST).value_or(Addresses()),
-                  port);
+absl::StatusOr<HostLookup::Addresses> HostLookup::Find(
+    const std::string& host, int port,
+    absl::FunctionRef<absl::Status(int fd)> await) {
+  absl::StatusOr<Addresses> found = GetAddresses(host, AI_NUMERICHOST);
+  if (!found.ok() || found->empty()) {
+    const auto begun = Begin(host);
+    if (!begun.ok()) return begun.status();
+    HostLookup& lookup = **begun;
+    absl::Status status = await(lookup.done_.fd());
+    if (!status.ok()) return status;
+    MutexLock lock(&lookup.mu_);
+    found = lookup.found_;
+  }
+  if (found.ok()) SetPort(port, &*found);
+  return found;
 }
 
 absl::StatusOr<std::shared_ptr<HostLookup>> HostLookup::Begin(
@@ -112,12 +124,6 @@ void HostLookup::Run(const std::string& host) {
   MutexLock lock(&mu);
   AllInProgress().erase({ProcessId(), host});
   done_.Set();
-}
-
-absl::StatusOr<HostLookup::Addresses> HostLookup::Found(int port) const {
-  MutexLock lock(&mu_);
-  if (!found_.ok()) return found_.status();
-  return WithPort(*found_, port);
 }
 
 }  // namespace workqueue::internal

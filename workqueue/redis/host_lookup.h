@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "workqueue/redis/wake_fd.h"
@@ -36,31 +37,26 @@ class HostLookup {
  public:
   using Addresses = std::vector<SocketAddress>;
 
-  // Returns the addresses of a host that is written as a number, and none of
-  // one that is not. Does not block.
-  static Addresses Parse(const std::string& host, int port);
-
-  // Begins a lookup, or joins the one that is in progress.
-  static absl::StatusOr<std::shared_ptr<HostLookup>> Begin(
-      const std::string& host);
+  // Returns the addresses of a host. Unless it is written as a number, calls
+  // `await`, which blocks until `fd` is readable, or returns an error.
+  static absl::StatusOr<Addresses> Find(
+      const std::string& host, int port,
+      absl::FunctionRef<absl::Status(int fd)> await);
 
   HostLookup() = default;
 
   HostLookup(const HostLookup&) = delete;
   HostLookup& operator=(const HostLookup&) = delete;
 
-  // Is readable when the lookup has ended.
-  int done_fd() const { return done_.fd(); }
-
-  // Returns what the lookup that has ended has found.
-  absl::StatusOr<Addresses> Found(int port) const;
-
  private:
+  // Begins a lookup, or joins the one that is in progress.
+  static absl::StatusOr<std::shared_ptr<HostLookup>> Begin(
+      const std::string& host);
   void Run(const std::string& host);
 
-  mutable sync::Mutex mu_;
+  sync::Mutex mu_;
   absl::StatusOr<Addresses> found_ ABSL_GUARDED_BY(mu_);
-  WakeFd done_;
+  WakeFd done_;  // is set when the lookup has ended
 };
 
 }  // namespace workqueue::internal

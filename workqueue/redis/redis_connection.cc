@@ -294,16 +294,12 @@ absl::StatusOr<HostLookup::Addresses> RedisConnection::Resolve(
     return HostLookup::Addresses{AddressOfPath(address_)};
   }
   const HostAndPort to = *ParseHostAndPort(address_);
-  HostLookup::Addresses numeric = HostLookup::Parse(to.host, to.port);
-  if (!numeric.empty()) return numeric;
-  const auto lookup = HostLookup::Begin(to.host);
-  if (!lookup.ok()) return lookup.status();
-  const absl::Status found = Await((*lookup)->done_fd(), POLLIN, deadline);
-  if (!found.ok()) {
+  return HostLookup::Find(to.host, to.port, [&](int fd) {
+    absl::Status found = Await(fd, POLLIN, deadline);
+    if (found.ok()) return found;
     return absl::UnavailableError(
         absl::StrCat("cannot resolve ", to.host, ": ", found.message()));
-  }
-  return (*lookup)->Found(to.port);
+  });
 }
 
 absl::Status RedisConnection::ConnectTo(

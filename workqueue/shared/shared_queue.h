@@ -851,54 +851,50 @@ Snapshot<T> SharedQueue<T>::ToSnapshot(
     }
     return item;
   };
+  const auto for_each = [&](const auto& list, auto f) {
+    for (const auto& it : list) {
+      absl::StatusOr<T> item = decode(it.item);
+      if (item.ok()) f(it, *std::move(item));
+    }
+  };
   for (const auto& it : taken.clients) {
     snapshot.clients.push_back(
         {internal::Printable(it.name), internal::Printable(it.version),
          it.seen < 0 ? absl::InfinitePast() : time_of(it.seen), it.waiting,
          it.processing});
   }
-  for (const auto& it : taken.queued) {
-    absl::StatusOr<T> item = decode(it.item);
-    if (!item.ok()) continue;
-    snapshot.queued.push_back({*std::move(item), time_of(it.time),
+  for_each(taken.queued, [&](const auto& it, T item) {
+    snapshot.queued.push_back({std::move(item), time_of(it.time),
                                static_cast<int>(it.number),
                                static_cast<int>(it.failures), it.last_error});
-  }
-  for (const auto& it : taken.processing) {
-    absl::StatusOr<T> item = decode(it.item);
-    if (!item.ok()) continue;
+  });
+  for_each(taken.processing, [&](const auto& it, T item) {
     snapshot.processing.push_back(
-        {*std::move(item), time_of(it.time), it.added_again,
+        {std::move(item), time_of(it.time), it.added_again,
          static_cast<int>(it.failures), it.last_error,
          internal::Printable(it.holder), time_of(it.expiry)});
-  }
-  for (const auto& it : taken.lost_here) {
-    absl::StatusOr<T> item = decode(it.item);
-    if (!item.ok()) continue;
+  });
+  for_each(taken.lost_here, [&](const auto& it, T item) {
     snapshot.lost_here.push_back(
-        {*std::move(item), it.since, it.held_back, /*failures=*/0, ""});
-  }
+        {std::move(item), it.since, it.held_back, /*failures=*/0, ""});
+  });
   std::sort(snapshot.lost_here.begin(), snapshot.lost_here.end(),
             [](const auto& a, const auto& b) { return a.since < b.since; });
-  for (const auto& it : taken.waiting) {
-    absl::StatusOr<T> item = decode(it.item);
-    if (!item.ok()) continue;
-    snapshot.waiting.push_back({*std::move(item), time_of(it.time),
+  for_each(taken.waiting, [&](const auto& it, T item) {
+    snapshot.waiting.push_back({std::move(item), time_of(it.time),
                                 static_cast<int>(it.number),
                                 static_cast<int>(it.failures), it.last_error});
-  }
+  });
   for (const auto* list : {&taken.failing, &taken.parked}) {
-    for (const auto& it : *list) {
-      absl::StatusOr<T> item = decode(it.item);
-      if (!item.ok()) continue;
+    for_each(*list, [&](const auto& it, T item) {
       const bool parked = list == &taken.parked;
       std::optional<absl::Time> next_try_at;
       if (it.time != internal::kForever) next_try_at = time_of(it.time);
       (parked ? snapshot.parked : snapshot.failing)
-          .push_back({*std::move(item), parked, static_cast<int>(it.failures),
+          .push_back({std::move(item), parked, static_cast<int>(it.failures),
                       it.last_error, time_of(it.first_failed),
                       time_of(it.last_failed), next_try_at});
-    }
+    });
   }
   for (const auto& it : taken.bounds) {
     snapshot.bounds.push_back({internal::SharedGroups<T>::NameOf(it),

@@ -16,9 +16,10 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "hiredis/hiredis.h"
+#include "workqueue/base/exceptions.h"
 #include "workqueue/clock/clock.h"
-#include "workqueue/leader_election/internal/leader_listener.h"
 #include "workqueue/redis/redis_connection.h"
+#include "workqueue/redis/redis_listener.h"
 #include "workqueue/redis/redis_options.h"
 #include "workqueue/redis/ticks.h"
 #include "workqueue/redis/unique_text.h"
@@ -27,6 +28,10 @@ namespace workqueue::internal {
 namespace {
 
 absl::Time Now() { return Clock::GetRealClock()->TimeNow(); }
+
+// The pauses between attempts to listen: doubled from the first to the last.
+constexpr absl::Duration kFirstPause = absl::Milliseconds(20);
+constexpr absl::Duration kLastPause = absl::Seconds(2);
 
 // The version of the layout of an election in the server. An election of
 // another version is refused.
@@ -164,22 +169,45 @@ LeaderLease::LeaderLease(Options options)
       ticks_(clock_ != nullptr ? absl::Nanoseconds(1) : absl::Microseconds(1)),
       duration_(ticks_.From(options.duration)),
       connector_(redis_, &interrupt_),
-      listener_(redis_, key_) {}
+      listeners_connector_(redis_, listener_.interrupt()) {}
 
 LeaderLease::~LeaderLease() {
   listener_.Stop();
-  listening_.Join();
+  listener_.Join();
 }
 
 absl::Status LeaderLease::Listen(
     std::function<void()> heard,
     std::function<void(const absl::Status&)> denied) {
-  return listening_.Start(
-      1, [this, heard = std::move(heard), denied = std::move(denied)](size_t) {
-        listener_.Run(heard, [&](const absl::Status& status) {
+  return listener_.Start(
+      kFirstPause, kLastPause,
+      [this, heard = std::move(heard), denied = std::move(denied),
+       was_denied = false](absl::Time* since) mutable {
+        // The election goes on without the listener, so an error is no error.
+        // But a right that is missing does not come back by itself.
+        const absl::Status status =
+            CatchAsStatus([&] { return ListenOnce(heard, since); });
+        if (*since != absl::InfiniteFuture()) was_denied = false;
+        if (absl::IsPermissionDenied(status) &&
+            !std::exchange(was_denied, true)) {
           denied(WithAdvice(status, key_, election_, redis_.address));
-        });
+        }
       });
+}
+
+absl::Status LeaderLease::ListenOnce(const std::function<void()>& heard,
+                                     absl::Time* since) {
+  const absl::Time deadline = Now() + redis_.connect_timeout;
+  absl::Status status = listeners_connector_.Connect(deadline - Now());
+  if (!status.ok()) return status;
+  RedisConnection* const connection = listeners_connector_.connection();
+  auto reply = connection->Call({"SUBSCRIBE", key_}, deadline - Now());
+  if (reply.ok()) *since = Now();
+  while (reply.ok()) {
+    heard();
+    reply = connection->Read(absl::InfiniteDuration());
+  }
+  return reply.status();
 }
 
 bool LeaderLease::CanLast(absl::Duration duration) {

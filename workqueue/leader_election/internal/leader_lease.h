@@ -12,12 +12,11 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "workqueue/base/worker_pool.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/leader_election/election.h"
-#include "workqueue/leader_election/internal/leader_listener.h"
 #include "workqueue/redis/redis_connection.h"
 #include "workqueue/redis/redis_connector.h"
+#include "workqueue/redis/redis_listener.h"
 #include "workqueue/redis/redis_options.h"
 #include "workqueue/redis/ticks.h"
 #include "workqueue/redis/wake_fd.h"
@@ -63,6 +62,10 @@ class LeaderLease final : public Election {
   absl::StatusOr<RedisReply> Evaluate(absl::string_view mode, int64_t token,
                                       absl::Time deadline);
   absl::StatusOr<State> Parse(const redisReply& reply) const;
+  // Calls `heard` for each message of the channel, and when it begins to
+  // listen, as it may have missed one before.
+  absl::Status ListenOnce(const std::function<void()>& heard,
+                          absl::Time* since);
 
   const RedisOptions redis_;
   const std::string election_;
@@ -77,8 +80,8 @@ class LeaderLease final : public Election {
   RedisConnector connector_;
   int64_t connections_ = 0;  // so far
   int64_t followed_ = 0;     // of these, by the listener
-  LeaderListener listener_;
-  WorkerPool listening_;  // one thread
+  RedisListener listener_;
+  RedisConnector listeners_connector_;
 };
 
 }  // namespace workqueue::internal

@@ -110,8 +110,8 @@ struct EngineRequest {
   int64_t presence = kForever;
 
   // The delays after the failures of an item: the last one counts for all
-  // further failures. Null means that none has a delay.
-  const std::vector<int64_t>* retry_schedule = nullptr;
+  // further failures. If it is empty, none has a delay.
+  std::vector<int64_t> retry_schedule;
 
   // Whether to leave what is due, and leases that have expired, to others.
   bool looks_only = false;
@@ -137,15 +137,16 @@ struct HandedOut {
   int64_t failures = 0;  // before this processing
 };
 
+// The numbers of all items in a queue, of all clients together.
+struct EngineCounts {
+  size_t num_queued = 0, num_processing = 0, num_waiting = 0, num_failing = 0,
+         num_parked = 0;
+};
+
 // EngineReply
-struct EngineReply {
+struct EngineReply : EngineCounts {
   int64_t now = 0;
   int64_t next_event = -1;  // ticks until something is due; -1 for nothing
-  int64_t ready = 0;
-  int64_t waiting = 0;
-  int64_t processing = 0;
-  int64_t failing = 0;
-  int64_t parked = 0;
   bool shut_down = false;
   bool full = false;     // The memory is full: nothing is added.
   int64_t born = 0;      // after the queue's first request; 0 if not known
@@ -185,12 +186,6 @@ struct EngineSnapshotRequest {
 
   // The `go_on` of the last part.
   std::vector<std::string> from;
-};
-
-// The numbers of all items in a queue, of all clients together.
-struct EngineCounts {
-  size_t num_queued = 0, num_processing = 0, num_waiting = 0, num_failing = 0,
-         num_parked = 0;
 };
 
 // EngineSnapshot

@@ -187,22 +187,18 @@ absl::Status OpenPartitions(const SharedQueueOptionsBase& options,
   std::vector<absl::StatusOr<std::string>> problems(n);
   PartitionedQueue::ForEach(n, [&](size_t i) {
     problems[i] = (*partitions)[i]->CheckSettings(deadline);
-  });
+    return problems[i].status();
+  }).IgnoreError();
   std::vector<std::string> told;
   for (const auto& found : problems) {
     if (!found.ok()) return found.status();
     absl::Status status = TellProblem(options, *found, &told);
     if (!status.ok()) return status;
   }
-  std::vector<absl::Status> statuses(n);
-  PartitionedQueue::ForEach(
-      n, [&](size_t i) { statuses[i] = (*partitions)[i]->Start(deadline); });
-  for (const absl::Status& status : statuses) {
-    if (status.ok()) continue;
-    PartitionedQueue::ForEach(n, [&](size_t i) { (*partitions)[i].reset(); });
-    return status;
-  }
-  return absl::OkStatus();
+  absl::Status status = PartitionedQueue::ForEach(
+      n, [&](size_t i) { return (*partitions)[i]->Start(deadline); });
+  if (!status.ok()) PartitionedQueue::Destroy(partitions);
+  return status;
 }
 
 }  // namespace

@@ -161,12 +161,25 @@ PartitionedQueue::~PartitionedQueue() {
   }
   loop_->Remove(this);
   Run(clock()->TimeNow());  // gives back what came last
-  ForEach(partitions_.size(), [this](size_t p) { partitions_[p].reset(); });
+  Destroy(&partitions_);
 }
 
-void PartitionedQueue::ForEach(size_t partitions,
-                               absl::FunctionRef<void(size_t)> f) {
-  ParallelizeUntil(/*stop=*/nullptr, partitions, partitions, f).IgnoreError();
+void PartitionedQueue::Destroy(Partitions* partitions) {
+  const size_t n = partitions->size();
+  ParallelizeUntil(/*stop=*/nullptr, n, n, [partitions](size_t p) {
+    (*partitions)[p].reset();
+  }).IgnoreError();
+}
+
+absl::Status PartitionedQueue::ForEach(
+    size_t n, absl::FunctionRef<absl::Status(size_t)> f) {
+  std::vector<absl::Status> statuses(n);
+  ParallelizeUntil(/*stop=*/nullptr, n, n, [&](size_t i) {
+    statuses[i] = f(i);
+  }).IgnoreError();
+  absl::Status first;
+  for (const absl::Status& status : statuses) first.Update(status);
+  return first;
 }
 
 bool PartitionedQueue::NothingPending() const {
@@ -192,35 +205,16 @@ absl::StatusOr<std::vector<int64_t>> PartitionedQueue::Apply(
     if (!parts[p].empty()) concerned.push_back(p);
   }
   std::vector<int64_t> results(operations.size());
-  std::vector<absl::Status> statuses(concerned.size());
-  ForEach(concerned.size(), [&](size_t c) {
+  absl::Status status = ForEach(concerned.size(), [&](size_t c) {
     const size_t p = concerned[c];
     const auto applied = partitions_[p]->Apply(std::move(parts[p]));
-    statuses[c] = applied.status();
-    if (!applied.ok()) return;
-    for (size_t i = 0; i < applied->size(); ++i) {
+    for (size_t i = 0; applied.ok() && i < applied->size(); ++i) {
       results[places[p][i]] = (*applied)[i];
     }
+    return applied.status();
   });
-  for (const absl::Status& status : statuses) {
-    if (!status.ok()) return status;
-  }
+  if (!status.ok()) return status;
   return results;
-}
-
-template <typename F>
-auto PartitionedQueue::Collect(F f) const {
-  using Result = decltype(f(*partitions_[0]));
-  std::vector<Result> results(partitions_.size(), absl::UnknownError(""));
-  ForEach(partitions_.size(),
-          [&](size_t p) { results[p] = f(*partitions_[p]); });
-  absl::StatusOr<std::vector<typename Result::value_type>> all;
-  all.emplace();
-  for (Result& result : results) {
-    if (!result.ok()) return decltype(all)(result.status());
-    all->push_back(*std::move(result));
-  }
-  return all;
 }
 
 std::vector<SharedQueueCore*> PartitionedQueue::Turn(absl::Status* left_out) {
@@ -545,43 +539,43 @@ absl::StatusOr<EngineSnapshot> PartitionedQueue::TakeSnapshotWith(
   numbers.timeout = options.timeout;
   numbers.here_only = options.here_only;
   numbers.failures_only = true;  // So it makes no request.
-  auto parts = Collect([&](SharedQueueCore& it) {
-    const bool asked =
-        options.only == nullptr || &it == &PartitionFor(*options.only);
-    return it.TakeSnapshotWith(asked ? options : numbers);
+  const SharedQueueCore* const only =
+      options.only == nullptr ? nullptr : &PartitionFor(*options.only);
+  std::vector<EngineSnapshot> parts(partitions_.size());
+  absl::Status status = ForEach(parts.size(), [&](size_t p) {
+    const bool asked = only == nullptr || only == partitions_[p].get();
+    auto part = partitions_[p]->TakeSnapshotWith(asked ? options : numbers);
+    if (part.ok()) parts[p] = *std::move(part);
+    return part.status();
   });
-  if (!parts.ok()) return parts.status();
-  return Merge(*std::move(parts), options.only == nullptr ? options.max : 1);
+  if (!status.ok()) return status;
+  return Merge(std::move(parts), only == nullptr ? options.max : 1);
 }
 
 absl::Status PartitionedQueue::ShutDown() {
-  return Collect([](SharedQueueCore& it) -> absl::StatusOr<bool> {
-           absl::Status status = it.ShutDown();
-           if (!status.ok()) return status;
-           return true;
-         })
-      .status();
+  return ForEach(partitions_.size(),
+                 [this](size_t p) { return partitions_[p]->ShutDown(); });
 }
 
 absl::StatusOr<bool> PartitionedQueue::ShutDownWithDrain(
     absl::Duration timeout) {
   const auto task = BeginTask();
   const absl::Time deadline = clock()->TimeNow() + timeout;
-  const auto shut_downs =
-      Collect([](SharedQueueCore& it) { return it.BeginDrain(); });
-  if (!shut_downs.ok()) return shut_downs.status();
+  std::vector<int64_t> shut_downs(partitions_.size());
+  absl::Status status = ForEach(shut_downs.size(), [&](size_t p) {
+    const auto before = partitions_[p]->BeginDrain();
+    if (before.ok()) shut_downs[p] = *before;
+    return before.status();
+  });
+  if (!status.ok()) return status;
   std::vector<SharedQueueCore*> parts;
   for (const auto& partition : partitions_) parts.push_back(partition.get());
-  return SharedQueueCore::AwaitDrained(parts, *shut_downs, deadline);
+  return SharedQueueCore::AwaitDrained(parts, shut_downs, deadline);
 }
 
 absl::Status PartitionedQueue::Reopen() {
-  return Collect([](SharedQueueCore& it) -> absl::StatusOr<bool> {
-           absl::Status status = it.Reopen();
-           if (!status.ok()) return status;
-           return true;
-         })
-      .status();
+  return ForEach(partitions_.size(),
+                 [this](size_t p) { return partitions_[p]->Reopen(); });
 }
 
 void PartitionedQueue::Close() {

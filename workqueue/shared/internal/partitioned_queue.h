@@ -58,9 +58,13 @@ class PartitionedQueue final : public ByteQueue, private WaitingLoop::Client {
   PartitionedQueue(Partitions partitions, std::shared_ptr<WaitingLoop> loop);
   ~PartitionedQueue() override;
 
-  // Calls `f` with each number of a partition, on threads of their own. Blocks
-  // until all calls have returned.
-  static void ForEach(size_t partitions, absl::FunctionRef<void(size_t)> f);
+  // Calls `f` with each number of `n` partitions, on threads of their own.
+  // Blocks until all calls have returned. Returns the first partition's error.
+  static absl::Status ForEach(size_t n,
+                              absl::FunctionRef<absl::Status(size_t)> f);
+
+  // Destroys all at the same time: each may wait for its engine.
+  static void Destroy(Partitions* partitions);
 
   PartitionedQueue(const PartitionedQueue&) = delete;
   PartitionedQueue& operator=(const PartitionedQueue&) = delete;
@@ -128,10 +132,6 @@ class PartitionedQueue final : public ByteQueue, private WaitingLoop::Client {
   absl::Time Run(absl::Time now) override;
 
   SharedQueueCore& PartitionFor(absl::string_view item) const;
-
-  // Returns the results of `f` for all partitions, or an error of one of them.
-  template <typename F>
-  auto Collect(F f) const;
 
   // Returns the partitions from which a worker is to take now, in turn. Stores
   // the error of one that cannot be reached, and so is left out.

@@ -48,11 +48,10 @@ std::string TicksToText(int64_t ticks) {
 }
 
 // Returns each run of equal delays as the delay and the length of the run.
-std::string ScheduleToText(const std::vector<int64_t>* schedule) {
+std::string ScheduleToText(const std::vector<int64_t>& schedule) {
   std::string text;
-  if (schedule == nullptr) return text;
-  for (auto it = schedule->begin(); it != schedule->end();) {
-    const auto end = std::find_if(it, schedule->end(),
+  for (auto it = schedule.begin(); it != schedule.end();) {
+    const auto end = std::find_if(it, schedule.end(),
                                   [it](int64_t each) { return each != *it; });
     absl::StrAppend(&text, TicksToText(*it), " ", end - it, " ");
     it = end;
@@ -134,11 +133,11 @@ absl::StatusOr<EngineReply> ParseReply(const redisReply& reply,
   EngineReply result;
   result.now = head.Number();
   result.next_event = head.Number();
-  result.ready = head.Count();
-  result.waiting = head.Count();
-  result.processing = head.Count();
-  result.failing = head.Count();
-  result.parked = head.Count();
+  result.num_queued = static_cast<size_t>(head.Count());
+  result.num_waiting = static_cast<size_t>(head.Count());
+  result.num_processing = static_cast<size_t>(head.Count());
+  result.num_failing = static_cast<size_t>(head.Count());
+  result.num_parked = static_cast<size_t>(head.Count());
   result.shut_down = head.Number() != 0;
   result.expired = head.Count();
   result.dirty = head.Count();
@@ -352,7 +351,9 @@ void RedisEngine::LeadListener() {
   MutexLock lock(&listen_mu_);
   address_ = session_.connection->address();
   run_ = session_.run;
-  if (run_.empty() || listening_run_.value_or(run_) != run_) interrupt_.Set();
+  if (run_.empty() || listening_run_.value_or(run_) != run_) {
+    listener_.ConnectAgain();
+  }
 }
 
 absl::Status RedisEngine::LoadScripts(absl::Time deadline) {
@@ -535,9 +536,14 @@ absl::StatusOr<EngineSettings> RedisEngine::CheckSettings(absl::Time deadline) {
 
 absl::Status RedisEngine::Listen(EngineListener* listener,
                                  absl::Time deadline) {
-  listener_ = listener;
-  const absl::Status started =
-      thread_.Start(1, [this](size_t) { ListenLoop(); });
+  const absl::Status started = listener_.Start(
+      kFirstRetryPause, kLastRetryPause, [this, listener](absl::Time* since) {
+        NameThisThread(name_, "listen");
+        const absl::Status status = ListenOnce(listener, since);
+        listener->OnDisconnected(status);
+        MutexLock lock(&listen_mu_);
+        listen_error_ = status;
+      });
   if (!started.ok()) return Named(started);
   MutexLock lock(&listen_mu_);
   const auto over = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
@@ -551,43 +557,20 @@ absl::Status RedisEngine::Listen(EngineListener* listener,
 }
 
 void RedisEngine::StopListening() {
-  {
-    MutexLock lock(&listen_mu_);
-    stopping_ = true;
-    interrupt_.Set();
-  }
-  thread_.Join();
+  listener_.Stop();
+  listener_.Join();
 }
 
-void RedisEngine::ListenLoop() {
-  NameThisThread(name_, "listen");
-  absl::Duration pause = kFirstRetryPause;
-  while (true) {
-    absl::Time listening_since = absl::InfiniteFuture();
-    const absl::Status status = ListenOnce(&listening_since);
-    listener_->OnDisconnected(status);
-    // The time that an attempt takes to fail does not count.
-    if (Now() - listening_since > absl::Seconds(1)) pause = kFirstRetryPause;
-    MutexLock lock(&listen_mu_);
-    listen_error_ = status;
-    if (Clock::GetRealClock()->AwaitWithDeadline(
-            &listen_mu_, absl::Condition(&stopping_), Now() + pause)) {
-      return;
-    }
-    pause = std::min(2 * pause, kLastRetryPause);
-  }
-}
-
-absl::Status RedisEngine::ListenOnce(absl::Time* listening_since) {
+absl::Status RedisEngine::ListenOnce(EngineListener* listener,
+                                     absl::Time* since) {
   RedisOptions to = options_;
   {
     MutexLock lock(&listen_mu_);
-    if (stopping_) return absl::CancelledError("stopped");
-    interrupt_.Clear();
     to.address = address_;
   }
   const absl::Time deadline = Now() + options_.connect_timeout;
-  auto connected = RedisConnection::Connect(to, deadline - Now(), &interrupt_);
+  auto connected =
+      RedisConnection::Connect(to, deadline - Now(), listener_.interrupt());
   if (!connected.ok()) return connected.status();
   RedisConnection* const connection = connected->get();
   const auto run = RunOf(connection, deadline);
@@ -610,8 +593,8 @@ absl::Status RedisEngine::ListenOnce(absl::Time* listening_since) {
     MutexLock lock(&listen_mu_);
     listening_run_.reset();
   };
-  listener_->OnListening(client);
-  *listening_since = Now();
+  listener->OnListening(client);
+  *since = Now();
   {
     MutexLock lock(&listen_mu_);
     subscribed_ = true;
@@ -619,7 +602,7 @@ absl::Status RedisEngine::ListenOnce(absl::Time* listening_since) {
   while (true) {
     reply = connection->Read(absl::InfiniteDuration());
     if (!reply.ok()) return reply.status();
-    if (!Dispatch(**reply, own, listener_)) {
+    if (!Dispatch(**reply, own, listener)) {
       return absl::UnavailableError("the keys have moved");
     }
   }

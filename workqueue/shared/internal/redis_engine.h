@@ -16,11 +16,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "workqueue/base/worker_pool.h"
 #include "workqueue/redis/redis_connection.h"
 #include "workqueue/redis/redis_connector.h"
+#include "workqueue/redis/redis_listener.h"
 #include "workqueue/redis/redis_options.h"
-#include "workqueue/redis/wake_fd.h"
 #include "workqueue/shared/internal/engine.h"
 #include "workqueue/simulation/sync.h"
 
@@ -81,10 +80,8 @@ class RedisEngine final : public Engine {
   // Lets the other connection follow to the server of this one.
   void LeadListener();
 
-  // The thread that listens. Each attempt sets `*listening_since` when it has
-  // succeeded, and returns when it can no longer listen.
-  void ListenLoop();
-  absl::Status ListenOnce(absl::Time* listening_since);
+  // See `RedisListener::Listen`.
+  absl::Status ListenOnce(EngineListener* listener, absl::Time* since);
   // Passes `message` on. Returns false if the server has ended the
   // subscription, because another node of the cluster has the keys now.
   static bool Dispatch(const redisReply& message, absl::string_view own,
@@ -105,8 +102,6 @@ class RedisEngine final : public Engine {
   bool may_come_late_ = false;
 
   sync::Mutex listen_mu_;
-  EngineListener* listener_ = nullptr;  // set before the thread starts
-  WakeFd interrupt_;                    // of the connection that listens
   // Where the requests go, and which server is there; empty if that is unknown.
   std::string address_ ABSL_GUARDED_BY(listen_mu_);
   std::string run_ ABSL_GUARDED_BY(listen_mu_);
@@ -114,8 +109,7 @@ class RedisEngine final : public Engine {
   std::optional<std::string> listening_run_ ABSL_GUARDED_BY(listen_mu_);
   bool subscribed_ ABSL_GUARDED_BY(listen_mu_) = false;
   absl::Status listen_error_ ABSL_GUARDED_BY(listen_mu_);
-  bool stopping_ ABSL_GUARDED_BY(listen_mu_) = false;
-  WorkerPool thread_;
+  RedisListener listener_;
 };
 
 }  // namespace workqueue::internal

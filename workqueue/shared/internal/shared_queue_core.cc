@@ -97,10 +97,8 @@ void ReportResults(const EngineRequest& request, const EngineReply& reply,
   }
   Increment(metrics->adds, adds);
   Increment(metrics->expired, reply.expired);
-  metrics->SetNumbers(static_cast<size_t>(reply.ready + reply.dirty),
-                      static_cast<size_t>(reply.waiting),
-                      static_cast<size_t>(reply.failing),
-                      static_cast<size_t>(reply.parked));
+  metrics->SetNumbers(reply.num_queued + static_cast<size_t>(reply.dirty),
+                      reply.num_waiting, reply.num_failing, reply.num_parked);
 }
 
 template <typename V>
@@ -575,7 +573,7 @@ void SharedQueueCore::SendTogether(bool alone) {
   request.number = ++request_;
   request.lease = ticks_.From(options_.lease);
   request.presence = ticks_.From(kPresence);
-  request.retry_schedule = &retry_schedule_;
+  request.retry_schedule = retry_schedule_;
   request.looks_only = options_.looks_only;
   absl::Time deadline = absl::InfiniteFuture();
   size_t bytes = 0;
@@ -683,27 +681,24 @@ void SharedQueueCore::TakeIn(const EngineRequest& request, EngineReply reply,
   not_before_ = sent_at;
   for (HandedOut& item : reply.items) TakeIn(std::move(item), sent_at);
   shut_down_ = reply.shut_down;
-  counts_.num_queued = static_cast<size_t>(reply.ready);
-  counts_.num_processing = static_cast<size_t>(reply.processing);
-  counts_.num_waiting = static_cast<size_t>(reply.waiting);
-  counts_.num_failing = static_cast<size_t>(reply.failing);
-  counts_.num_parked = static_cast<size_t>(reply.parked);
+  counts_ = reply;
   TakeInState(reply);
   if (reply.expired > 0) {
     errors_.Write([&reply] {
       return absl::StrCat(reply.expired,
                           " leases have expired: their processes have ended, "
                           "or could not renew them; parked items: ",
-                          reply.parked);
+                          reply.num_parked);
     });
   }
   Report([&](SharedQueueMetrics* metrics) {
     ReportResults(request, reply, metrics);
   });
-  drained_ = reply.shut_down && reply.ready == 0 && reply.processing == 0;
+  drained_ =
+      reply.shut_down && reply.num_queued == 0 && reply.num_processing == 0;
   if (!reply.shut_down) {
     ended_as_of_ = 0;
-  } else if (reply.ready == 0 && !pushes_come) {
+  } else if (reply.num_queued == 0 && !pushes_come) {
     ended_as_of_ = std::max(ended_as_of_, request.number);
   }
   if (drained_) WakeSleepers();

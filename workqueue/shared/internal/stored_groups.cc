@@ -78,26 +78,23 @@ std::string StoredGroups::TurnOf(const LaneId& id, const Lane& lane) {
       .bytes();
 }
 
-auto StoredGroups::LoadGroup(absl::string_view name) -> Group {
-  const std::optional<std::string> bytes = store_.Get(GroupKey(name));
-  Group group;
-  if (!bytes) return group;
-  Unpacker from(*bytes);
-  group.held = from.Number() != 0;
-  group.lanes = from.Number();
-  group.in_process = from.Number();
-  return group;
+template <typename T>
+T StoredGroups::Load(const std::string& key) {
+  T loaded;
+  const std::optional<std::string> bytes = store_.Get(key);
+  if (bytes) Unpacker(*bytes).All(loaded.Fields());
+  return loaded;
 }
 
-void StoredGroups::SaveGroup(absl::string_view name, const Group& group) {
+auto StoredGroups::LoadGroup(absl::string_view name) -> Group {
+  return Load<Group>(GroupKey(name));
+}
+
+void StoredGroups::SaveGroup(absl::string_view name, Group group) {
   if (group.lanes == 0 && group.in_process == 0) {
     store_.Delete(GroupKey(name));
   } else {
-    store_.Put(GroupKey(name), Packer()
-                                   .Number(group.held ? 1 : 0)
-                                   .Number(group.lanes)
-                                   .Number(group.in_process)
-                                   .bytes());
+    store_.Put(GroupKey(name), Packer().All(group.Fields()).bytes());
   }
   if (group.held && group.lanes > 0) {
     store_.Put(HeldKey(name), "");
@@ -107,38 +104,22 @@ void StoredGroups::SaveGroup(absl::string_view name, const Group& group) {
 }
 
 auto StoredGroups::LoadLane(const LaneId& id) -> Lane {
-  const std::optional<std::string> bytes = store_.Get("L" + KeyOf(id));
-  Lane lane;
-  if (!bytes) return lane;
-  Unpacker from(*bytes);
-  lane.items = from.Number();
-  lane.turn = from.Number();
-  lane.rest = from.Number();
-  return lane;
+  return Load<Lane>("L" + KeyOf(id));
 }
 
-void StoredGroups::SaveLane(const LaneId& id, const Lane& lane) {
+void StoredGroups::SaveLane(const LaneId& id, Lane lane) {
   const std::string key = "L" + KeyOf(id);
   if (lane.items == 0) return store_.Delete(key);
-  store_.Put(
-      key,
-      Packer().Number(lane.items).Number(lane.turn).Number(lane.rest).bytes());
+  store_.Put(key, Packer().All(lane.Fields()).bytes());
 }
 
 auto StoredGroups::LoadPriority(int64_t priority) -> Priority {
-  const std::optional<std::string> bytes = store_.Get(PriorityKey(priority));
-  if (!bytes) return {};
-  Unpacker from(*bytes);
-  const int64_t queued = from.Number();
-  return {queued, from.Number() != 0};
+  return Load<Priority>(PriorityKey(priority));
 }
 
-void StoredGroups::SavePriority(int64_t number, const Priority& priority) {
+void StoredGroups::SavePriority(int64_t number, Priority priority) {
   if (priority.queued == 0) return store_.Delete(PriorityKey(number));
-  store_.Put(PriorityKey(number), Packer()
-                                      .Number(priority.queued)
-                                      .Number(priority.retry_is_next ? 1 : 0)
-                                      .bytes());
+  store_.Put(PriorityKey(number), Packer().All(priority.Fields()).bytes());
 }
 
 template <typename F>

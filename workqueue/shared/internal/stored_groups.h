@@ -80,14 +80,20 @@ class StoredGroups {
   std::vector<EngineSnapshot::Bound> BoundsThatHold(const Where& where);
 
  private:
+  // `Fields()` are what is stored. Their orders never change.
+
   // A lane of items, which has one at least.
   struct Lane {
+    auto Fields() { return std::tie(items, turn, rest); }
+
     int64_t items = 0;
     int64_t turn = 0;
     int64_t rest = 0;  // 0: the turn has not begun
   };
 
   struct Group {
+    auto Fields() { return std::tie(held, lanes, in_process); }
+
     bool held = false;
     int64_t lanes = 0;
     int64_t in_process = 0;
@@ -101,6 +107,8 @@ class StoredGroups {
   };
 
   struct Priority {
+    auto Fields() { return std::tie(queued, retry_is_next); }
+
     int64_t queued = 0;
     bool retry_is_next = false;
   };
@@ -108,12 +116,14 @@ class StoredGroups {
   static std::string KeyOf(const LaneId& id);
   static std::string TurnOf(const LaneId& id, const Lane& lane);
 
+  template <typename T>
+  T Load(const std::string& key);
   Group LoadGroup(absl::string_view name);
-  void SaveGroup(absl::string_view name, const Group& group);
+  void SaveGroup(absl::string_view name, Group group);
   Lane LoadLane(const LaneId& id);
-  void SaveLane(const LaneId& id, const Lane& lane);
+  void SaveLane(const LaneId& id, Lane lane);
   Priority LoadPriority(int64_t priority);
-  void SavePriority(int64_t number, const Priority& priority);
+  void SavePriority(int64_t number, Priority priority);
 
   // Calls `f` with each lane of a group.
   template <typename F>

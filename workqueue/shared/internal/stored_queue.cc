@@ -265,6 +265,15 @@ int64_t& StoredQueue::SizeOf(Set set) {
                      std::begin(kSets)];
 }
 
+EngineCounts StoredQueue::Counts() {
+  const auto size_of = [this](Set set) {
+    return static_cast<size_t>(SizeOf(set));
+  };
+  return {size_of(kReady), size_of(kLeases),
+          meta_.shut_down != 0 ? 0 : size_of(kWaiting), size_of(kFailing),
+          size_of(kParked)};
+}
+
 void StoredQueue::Enqueue(Entry& e, int64_t sequence) {
   e.state = State::kQueued;
   e.token = 0;
@@ -332,11 +341,10 @@ void StoredQueue::Wait(Entry& e, int64_t due, int64_t priority, bool retry,
 }
 
 int64_t StoredQueue::RetryDelay(const Entry& e, int64_t least) const {
-  const std::vector<int64_t>* const delays = request_->retry_schedule;
-  if (delays == nullptr || delays->empty()) return least;
-  const size_t i =
-      std::min(static_cast<size_t>(e.failures), delays->size() - 1);
-  return std::max(least, (*delays)[i]);
+  const std::vector<int64_t>& delays = request_->retry_schedule;
+  if (delays.empty()) return least;
+  const size_t i = std::min(static_cast<size_t>(e.failures), delays.size() - 1);
+  return std::max(least, delays[i]);
 }
 
 void StoredQueue::CountFailure(Entry& e, const std::string& error) {
@@ -853,11 +861,7 @@ std::optional<EngineReply> StoredQueue::Apply(const EngineRequest& request,
   reply.now = meta_.now;
   reply.next_event =
       next == kForever || request.looks_only ? -1 : next - meta_.now;
-  reply.ready = SizeOf(kReady);
-  reply.waiting = is_shut_down ? 0 : SizeOf(kWaiting);
-  reply.processing = SizeOf(kLeases);
-  reply.failing = SizeOf(kFailing);
-  reply.parked = SizeOf(kParked);
+  static_cast<EngineCounts&>(reply) = Counts();
   reply.dirty = SizeOf(kDirty);
   reply.shut_down = is_shut_down;
   reply.full = full;
@@ -875,14 +879,7 @@ EngineSnapshot StoredQueue::TakeSnapshot(const EngineSnapshotRequest& request,
   clock = std::max(clock, request.now.value_or(clock));
   snapshot.now = std::max(meta_.now, clock + meta_.offset);
   snapshot.shut_down = meta_.shut_down != 0;
-  const auto size_of = [this](Set set) {
-    return static_cast<size_t>(SizeOf(set));
-  };
-  snapshot.num_queued = size_of(kReady);
-  snapshot.num_processing = size_of(kLeases);
-  snapshot.num_waiting = snapshot.shut_down ? 0 : size_of(kWaiting);
-  snapshot.num_failing = size_of(kFailing);
-  snapshot.num_parked = size_of(kParked);
+  static_cast<EngineCounts&>(snapshot) = Counts();
   // Lists those of the items that the request asks for.
   using Item = EngineSnapshot::Item;
   const auto list = [&](Set set, size_t max, std::vector<Item>* to, auto fill) {
@@ -912,7 +909,7 @@ EngineSnapshot StoredQueue::TakeSnapshot(const EngineSnapshotRequest& request,
     to->number = e.priority;
     to->time = e.since;
   });
-  list(kLeases, max == 0 ? 0 : size_of(kLeases), &snapshot.processing,
+  list(kLeases, max == 0 ? 0 : snapshot.num_processing, &snapshot.processing,
        [](const Entry& e, Item* to) {
          to->number = e.token;
          to->time = e.began;

@@ -204,6 +204,7 @@ class StoredQueue {
   };
   std::optional<Place> FirstOf(Set set, absl::string_view after = "");
   int64_t& SizeOf(Set set);
+  EngineCounts Counts();
 
   StoredGroups groups() { return {&store_, &meta_.groups}; }
 

@@ -135,7 +135,6 @@ class MemoryEngine::State {
       std::string queue;
       size_t partitions;
       EngineRequest request;
-      std::vector<int64_t> retry_schedule;
     };
 
     std::map<std::string, uint32_t> counts;  // of the requests, by what they do
@@ -348,17 +347,13 @@ absl::StatusOr<EngineReply> MemoryEngine::State::Apply(
   if (chance != nullptr && !what.empty()) {
     for (Chance::Request& it : std::exchange(chance->late, {})) {
       if (chance->Happens(50)) {
-        it.request.retry_schedule = &it.retry_schedule;
         ApplyNow(it.queue, it.partitions, it.request).IgnoreError();
       } else {
         chance->late.push_back(std::move(it));
       }
     }
     if (!absl::IsUnavailable(status) && chance->Happens(50)) {
-      chance->late.push_back({queue, partitions, request,
-                              request.retry_schedule == nullptr
-                                  ? std::vector<int64_t>()
-                                  : *request.retry_schedule});
+      chance->late.push_back({queue, partitions, request});
     }
   }
   if (!status.ok()) return status;

@@ -117,18 +117,14 @@ absl::StatusOr<std::vector<std::string>> Resolve(
     const std::string& host, absl::Time deadline,
     const sync::Atomic<bool>* interrupted) {
   if (host.empty() || host[0] == '/' || host[0] == '@') return {{""}};
-  absl::StatusOr<HostLookup::Addresses> found = HostLookup::Parse(host, 0);
-  if (found->empty()) {
-    const auto lookup = HostLookup::Begin(host);
-    if (!lookup.ok()) return lookup.status();
-    if (!AwaitFile((*lookup)->done_fd(), /*writes=*/false, deadline,
-                   interrupted)) {
-      return absl::UnavailableError(
-          absl::StrCat("the database: cannot resolve ", host, " in time"));
+  const auto found = HostLookup::Find(host, 0, [&](int fd) {
+    if (AwaitFile(fd, /*writes=*/false, deadline, interrupted)) {
+      return absl::OkStatus();
     }
-    found = (*lookup)->Found(0);
-    if (!found.ok()) return found.status();
-  }
+    return absl::UnavailableError(
+        absl::StrCat("the database: cannot resolve ", host, " in time"));
+  });
+  if (!found.ok()) return found.status();
   std::vector<std::string> numbers;
   for (const SocketAddress& it : *found) {
     char number[NI_MAXHOST];
