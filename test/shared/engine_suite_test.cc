@@ -624,7 +624,7 @@ TEST_P(EngineSuite, WhatWouldWaitForEverEndsAfterAShutdown) {
   EXPECT_EQ(StateOf("x"), "idle");
   EXPECT_EQ(StateOf("y"), "queued 0");
   const EngineReply reply = Apply({{Operation::kDone, "y", Take().token}});
-  EXPECT_EQ(reply.ready + reply.processing, 0);
+  EXPECT_EQ(reply.num_queued + reply.num_processing, 0);
 }
 
 TEST_P(EngineSuite, WhatIsAbandonedAfterAShutdownKeepsItsKind) {

@@ -200,10 +200,10 @@ TEST_F(StoredQueueTest, AShutdownRemovesInPartsWhatNobodySees) {
   for (const char* const item : {"a", "b", "c", "d", "e"}) {
     operations.push_back({Operation::kAddAfter, item, 10});
   }
-  EXPECT_EQ(Apply("one", 100, 0, operations).waiting, 6);
+  EXPECT_EQ(Apply("one", 100, 0, operations).num_waiting, 6);
   const EngineReply shut_down =
       Apply("one", 100, 0, {{Operation::kShutDown, "", Operation::kDrain}});
-  EXPECT_EQ(shut_down.waiting, 0);
+  EXPECT_EQ(shut_down.num_waiting, 0);
   EXPECT_EQ(shut_down.next_event, 0);
   EXPECT_FALSE(store_.Get("ib").has_value());
   EXPECT_TRUE(store_.Get("ic").has_value());
@@ -223,15 +223,15 @@ TEST_F(StoredQueueTest, AShutdownRemovesInPartsWhatNobodySees) {
       Apply("one", 5000, 0,
             {{Operation::kCancelDelayed, "f"}, {Operation::kReopen, ""}});
   EXPECT_EQ(later.results, (std::vector<int64_t>{kFalse, kNotYet}));
-  EXPECT_EQ(later.came_due + later.ready, 0);
+  EXPECT_EQ(later.came_due + later.num_queued, 0);
   EXPECT_FALSE(store_.Get("id").has_value());
   EXPECT_TRUE(store_.Get("ie").has_value());
   EXPECT_EQ(Apply("one", 5000, 0, {}).next_event, -1);
   EXPECT_EQ(store_.First("w").has_value(), false);
   const EngineReply open = Apply("one", 5000, 0, {{Operation::kReopen, ""}});
   EXPECT_EQ(open.results, std::vector<int64_t>{kTrue});
-  EXPECT_EQ(open.waiting + open.ready, 0);
-  EXPECT_EQ(open.failing, 1);
+  EXPECT_EQ(open.num_waiting + open.num_queued, 0);
+  EXPECT_EQ(open.num_failing, 1);
 }
 
 TEST(EngineMessageTest, TheStoredBytesStayTheSame) {
