@@ -148,10 +148,10 @@ struct EngineReply : EngineCounts {
   int64_t now = 0;
   int64_t next_event = -1;  // ticks until something is due; -1 for nothing
   bool shut_down = false;
-  bool full = false;     // The memory is full: nothing is added.
-  int64_t born = 0;      // after the queue's first request; 0 if not known
-  int64_t expired = 0;   // leases that expired in this request
-  int64_t dirty = 0;     // items added again while they are being processed
+  bool full = false;    // The memory is full: nothing is added.
+  int64_t born = 0;     // after the queue's first request; 0 if not known
+  int64_t expired = 0;  // leases that expired in this request
+  int64_t dirty = 0;    // items added again while they are being processed
   // Items added in this request because they were due, or because the program
   // that has left them to the engine has committed.
   int64_t came_due = 0;
