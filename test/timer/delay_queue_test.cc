@@ -683,6 +683,39 @@ TEST_F(DelayQueueTest, TheDestructorWaitsForATakeThatDestroysACopy) {
   taker.join();
 }
 
+// A value that calls a function when it is moved. Nothing of it is destroyed.
+struct CallsWhenMoved {
+  explicit CallsWhenMoved(std::function<void()>* f) : on_move(f) {}
+  CallsWhenMoved(CallsWhenMoved&& other) noexcept : on_move(other.on_move) {
+    (*on_move)();
+  }
+
+  std::function<void()>* on_move;
+};
+
+TEST_F(DelayQueueTest, TheDestructorWaitsForATakeThatMakesRoom) {
+  auto queue = std::make_unique<DelayQueue<CallsWhenMoved>>(OnClock(&clock_));
+  absl::Notification making_room, destroyed;
+  int moves = 0;
+  std::function<void()> on_move = [&, main = std::this_thread::get_id()] {
+    // The vector has room for 16 values at first.
+    if (std::this_thread::get_id() == main || ++moves != 17) return;
+    making_room.Notify();
+    EXPECT_FALSE(
+        destroyed.WaitForNotificationWithTimeout(absl::Milliseconds(50)));
+  };
+  for (int i = 0; i < 20; ++i) {
+    queue->Push(CallsWhenMoved(&on_move), absl::Seconds(1));
+  }
+  Thread taker([q = queue.get()] { EXPECT_EQ(q->TakeUpTo(100)->size(), 20u); });
+  clock_.AwaitWaiters(1);
+  clock_.Step(absl::Seconds(1));
+  making_room.WaitForNotification();
+  queue.reset();
+  destroyed.Notify();
+  taker.join();
+}
+
 // -----------------------------------------------------------------------------
 // On a timing wheel
 // -----------------------------------------------------------------------------

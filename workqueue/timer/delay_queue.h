@@ -271,7 +271,7 @@ class DelayQueue : private internal::DelayQueueBase {
     if constexpr (std::is_trivially_destructible_v<T>) {
       nodes_.Delete(node);
     } else {
-      if (removed->first == nullptr) ++destroying_;
+      if (removed->first == nullptr) ++calls_;
       node->next_removed = removed->first == nullptr ? node : removed->first;
       removed->first = node;
     }
@@ -287,7 +287,7 @@ class DelayQueue : private internal::DelayQueueBase {
       node = node->next_removed;
     } while (node != last);
     MutexLock lock(&mu_);
-    --destroying_;
+    --calls_;
     node = first;
     do {
       last = node;
@@ -506,11 +506,13 @@ absl::StatusOr<std::vector<T>> DelayQueue<T>::TakeUpToWithTimeout(
     Remove(nodes_.At(lock.due()), &removed);
     // From here on, what has been taken is returned, whatever throws.
     internal::TryCall([&, this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-      more = MoveDueTo(&values, max, &removed);
+      more = MoveDueTo(&values, max, &removed) && kCanGrow;
     });
+    if (!more) return values;
+    ++calls_;
   }
   // Without the lock, since growing destroys the values that it moves.
-  while (kCanGrow && more) {
+  while (more) {
     more = false;
     internal::TryCall([&, this] {
       values.reserve((std::min)(max, 2 * values.capacity()));
@@ -518,6 +520,8 @@ absl::StatusOr<std::vector<T>> DelayQueue<T>::TakeUpToWithTimeout(
       more = MoveDueTo(&values, max, &removed);
     });
   }
+  MutexLock lock(&mu_);
+  --calls_;
   return values;
 }
 

@@ -36,7 +36,7 @@ size_t DelayQueueBase::Len() const {
 
 void DelayQueueBase::AwaitCalls() {
   const auto none = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    return waiters_.empty() && destroying_ == 0;
+    return waiters_.empty() && calls_ == 0;
   };
   mu_.Await(absl::Condition(&none));
 }

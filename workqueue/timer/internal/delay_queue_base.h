@@ -97,7 +97,7 @@ class DelayQueueBase {
     return waiting_.Due((std::max)(now, shut_down_at_));
   }
 
-  // Blocks until no call waits for a value or destroys values.
+  // Blocks until no call waits for a value, and calls_ is zero.
   void AwaitCalls() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   Clock* const clock_;
@@ -107,8 +107,8 @@ class DelayQueueBase {
   mutable sync::Mutex mu_;
   // When the values are due, by their ids.
   WaitingSet waiting_ ABSL_GUARDED_BY(mu_);
-  // How many calls destroy values without the lock.
-  size_t destroying_ ABSL_GUARDED_BY(mu_) = 0;
+  // The number of calls that have freed the lock and will take it again.
+  size_t calls_ ABSL_GUARDED_BY(mu_) = 0;
   // Written under mu_.
   sync::Atomic<bool> shutting_down_{false};
   absl::Time shut_down_at_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();
