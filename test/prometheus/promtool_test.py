@@ -90,6 +90,14 @@ class PromtoolTest(unittest.TestCase):
             file.flush()
             self.assert_good("test", "rules", file.name)
 
+    def test_all_is_all(self):
+        # A controller and an election have their own names, and a job need not have
+        # a queue. Without a value, Grafana's "All" is the names that it has found.
+        dashboard = json.loads((FOLDER / "grafana_dashboard.json").read_text())
+        for variable in dashboard["templating"]["list"]:
+            if variable["type"] == "query":
+                self.assertEqual(variable.get("allValue"), ".*", variable["name"])
+
     def test_a_wrong_query_is_found(self):
         self.assertFalse(self.check_query("sum by (name) (")[0])
 
