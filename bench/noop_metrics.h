@@ -131,6 +131,10 @@ class NoopControllerMetrics final : public ControllerMetricsProvider {
       absl::string_view) override {
     return std::make_unique<NoopMetric>();
   }
+  std::unique_ptr<GaugeMetric> NewUnhealthySourcesMetric(
+      absl::string_view) override {
+    return std::make_unique<NoopMetric>();
+  }
   std::unique_ptr<GaugeMetric> NewParkedItemsMetric(
       absl::string_view) override {
     return std::make_unique<NoopMetric>();

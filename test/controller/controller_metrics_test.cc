@@ -168,6 +168,10 @@ class RecordingProvider final : public ControllerMetricsProvider {
       absl::string_view controller) override {
     return New(controller, "sources");
   }
+  std::unique_ptr<GaugeMetric> NewUnhealthySourcesMetric(
+      absl::string_view controller) override {
+    return New(controller, "unhealthy");
+  }
   std::unique_ptr<GaugeMetric> NewParkedItemsMetric(
       absl::string_view controller) override {
     return New(controller, "parked");
@@ -296,11 +300,60 @@ TEST_P(ControllerMetricsTest, ARunningSourceIsCounted) {
             (Sums{{"test max", 1}, {"test sources", 1}}));
   fail.Notify();
   clock_.AwaitWaiters(2);  // the source, and the queue's own thread
-  EXPECT_EQ(provider_.record().sums(), (Sums{{"test max", 1}}));
+  EXPECT_EQ(provider_.record().sums(),
+            (Sums{{"test max", 1}, {"test unhealthy", 1}}));
   clock_.Step(absl::Seconds(1));
   restarted.WaitForNotification();
   EXPECT_EQ(provider_.record().sums(),
             (Sums{{"test max", 1}, {"test sources", 1}}));
+  EXPECT_TRUE(controller->Stop());
+  EXPECT_EQ(provider_.record().sums(), (Sums{{"test max", 1}}));
+}
+
+TEST_P(ControllerMetricsTest, ASourceIsUnhealthyFromItsErrorUntilItIsInSync) {
+  absl::Notification begun, fail, begun_again;
+  std::atomic<SourceContext<std::string>*> source{nullptr};
+  Source<std::string> restarting;
+  restarting.restart_backoff.emplace();
+  restarting.run = [&](SourceContext<std::string>& context) {
+    const bool again = source.exchange(&context) != nullptr;
+    (again ? begun_again : begun).Notify();
+    if (again) {
+      context.stop.WaitForNotification();
+      return absl::OkStatus();
+    }
+    fail.WaitForNotification();
+    return absl::DataLossError("torn");
+  };
+  ControllerOptions<std::string> options = Options(Succeed);
+  options.metrics_provider = &provider_;
+  options.sources.push_back(std::move(restarting));
+  const auto controller = Started(std::move(options));
+  begun.WaitForNotification();
+  // No lock is held.
+  provider_.on_call = [&] { controller->Healthy().IgnoreError(); };
+  const auto unhealthy = [this] {
+    return provider_.record().sums()["test unhealthy"];
+  };
+  EXPECT_EQ(unhealthy(), 0);
+  for (int i = 0; i < 2; ++i) {
+    source.load()->mark_unhealthy(absl::PermissionDeniedError("refused"));
+    EXPECT_EQ(unhealthy(), 1);
+  }
+  for (int i = 0; i < 2; ++i) {
+    source.load()->mark_synced();
+    EXPECT_EQ(unhealthy(), 0);
+  }
+  fail.Notify();
+  clock_.AwaitWaiters(2);  // the source, and the queue's own thread
+  EXPECT_EQ(unhealthy(), 1);
+  clock_.Step(absl::Seconds(1));
+  begun_again.WaitForNotification();
+  EXPECT_EQ(unhealthy(), 1);  // not in sync yet
+  source.load()->mark_synced();
+  EXPECT_EQ(unhealthy(), 0);
+  source.load()->mark_unhealthy(absl::PermissionDeniedError("refused"));
+  EXPECT_EQ(unhealthy(), 1);
   EXPECT_TRUE(controller->Stop());
   EXPECT_EQ(provider_.record().sums(), (Sums{{"test max", 1}}));
 }

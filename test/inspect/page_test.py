@@ -11,6 +11,7 @@ chromium-driver and python3-selenium.
 import argparse
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import unittest
@@ -161,6 +162,25 @@ class PageTest(unittest.TestCase):
             self.browser.execute_script("return window.sameDocument"))
         self.assertEqual(
             self.browser.execute_script("return window.scrollY"), 200)
+
+    def test_says_since_when_a_stopped_process_is_silent(self):
+        self.wait_for(lambda: self.text("#refresh").startswith("updated "))
+        self.browser.execute_script("""
+            const real = window.fetch;
+            window.pending = window.mostPending = 0;
+            window.fetch = (...args) => {
+              mostPending = Math.max(mostPending, ++pending);
+              return real(...args).finally(() => --pending);
+            };""")
+        self.server.send_signal(signal.SIGSTOP)
+        try:
+            self.wait_for(lambda: re.match(r"no answer since \d+:\d\d:\d\d",
+                                           self.text("#refresh")))
+            self.assertEqual(
+                self.browser.execute_script("return mostPending"), 1)
+        finally:
+            self.server.send_signal(signal.SIGCONT)
+        self.wait_for(lambda: self.text("#refresh").startswith("updated "))
 
     def test_does_not_refresh_what_the_user_writes(self):
         self.follow("orders")

@@ -85,8 +85,10 @@ TEST(TextPageTest, SaysThatNothingNeedsAttention) {
   NAME         QUEUED  PROCESSING  WAITING  FAILING  HEALTH
   a     queue       0           0        0        ?  OK
 )");
-  EXPECT_EQ(Overview({}),
-            "Nothing needs attention.\n\nNothing has been registered.\n");
+}
+
+TEST(TextPageTest, SaysNoMoreOfNothingThanThatItIsNothing) {
+  EXPECT_EQ(Overview({}), "Nothing has been registered.\n");
 }
 
 TEST(TextPageTest, ShowsAnObject) {

@@ -58,6 +58,8 @@ constexpr char kActiveRetries[] =
     "workqueue_controller_active_retries{controller=\"test\"}";
 constexpr char kRunningSources[] =
     "workqueue_controller_running_sources{controller=\"test\"}";
+constexpr char kUnhealthySources[] =
+    "workqueue_controller_unhealthy_sources{controller=\"test\"}";
 constexpr char kParkedItems[] =
     "workqueue_controller_parked_items{controller=\"test\"}";
 constexpr char kParkedTotal[] =
@@ -137,9 +139,11 @@ TEST_P(PrometheusControllerMetricsTest, ShowsEveryMetricOfAControllerAtZero) {
   };
   expected.merge(Durations({}));
   EXPECT_EQ(Scrape(*registry_).SamplesOf("controller_runtime_"), expected);
-  EXPECT_EQ(
-      Scrape(*registry_).SamplesOf("workqueue_controller_"),
-      (Samples{{kRetries, 0}, {kActiveRetries, 0}, {kRunningSources, 0}}));
+  EXPECT_EQ(Scrape(*registry_).SamplesOf("workqueue_controller_"),
+            (Samples{{kRetries, 0},
+                     {kActiveRetries, 0},
+                     {kRunningSources, 0},
+                     {kUnhealthySources, 0}}));
 }
 
 TEST_P(PrometheusControllerMetricsTest, ShowsWhatAControllerAndItsQueueDo) {
@@ -260,6 +264,8 @@ TEST_P(PrometheusControllerMetricsTest, ShowsTypesAndHelp) {
         "Number of workers that are reconciling an item that had failed."}},
       {"workqueue_controller_running_sources",
        {"gauge", "Number of sources of items that run."}},
+      {"workqueue_controller_unhealthy_sources",
+       {"gauge", "Number of sources of items that have an error."}},
       {"workqueue_controller_parked_items",
        {"gauge", "Number of items that are parked after failures."}},
       {"workqueue_controller_parked_total",
@@ -313,14 +319,19 @@ TEST_P(PrometheusControllerMetricsTest, AddsUpActiveWorkers) {
   EXPECT_EQ(Value(Series("active_workers")), 1);
 }
 
-TEST_P(PrometheusControllerMetricsTest, AddsUpRunningSources) {
+TEST_P(PrometheusControllerMetricsTest, AddsUpSources) {
   const auto one = provider_->NewRunningSourcesMetric("test");
   auto other = provider_->NewRunningSourcesMetric("test");
   one->Inc();
   other->Inc();
   EXPECT_EQ(Value(kRunningSources), 2);
+  auto unhealthy = provider_->NewUnhealthySourcesMetric("test");
+  unhealthy->Inc();
+  EXPECT_EQ(Value(kUnhealthySources), 1);
   other.reset();
+  unhealthy.reset();
   EXPECT_EQ(Value(kRunningSources), 1);
+  EXPECT_EQ(Value(kUnhealthySources), 0);
 }
 
 TEST_P(PrometheusControllerMetricsTest, TheNextControllerOfANameCountsOn) {

@@ -66,29 +66,45 @@ class PromtoolTest(unittest.TestCase):
 
     def test_numbers_of_items(self):
         # Three processes share a queue, of which each tells the whole, and have
-        # another one each, of which one has priorities.
+        # another one each, of which one has priorities. A fourth is cut off, and
+        # tells what was before.
         series = []
-        for instance in "abc":
+        for instance, unreachable, number in (
+                ("a", 0, 1000), ("b", 0, 1000), ("c", 0, 1000), ("d", 60, 5000)):
             of = f'{{job="j",instance="{instance}",name='
-            series += [(f'workqueue_engine_unreachable_seconds{of}"shared"}}', 0),
-                       (f'NUMBER{of}"shared"}}', 1000), (f'NUMBER{of}"own"}}', 10)]
+            series += [
+                (f'workqueue_engine_unreachable_seconds{of}"shared"}}', unreachable),
+                (f'NUMBER{of}"shared"}}', number),
+                (f'workqueue_engine_unreachable_seconds{of}"away"}}', 60),
+                (f'NUMBER{of}"away"}}', number), (f'NUMBER{of}"own"}}', 10)]
         series.append(('NUMBER{job="j",instance="a",name="own",priority="1"}', 1))
-        metrics = ("workqueue_depth", "workqueue_waiting_items",
-                   "workqueue_failing_items")
+        metrics = {"workqueue_depth": 41, "workqueue_waiting_items": 41,
+                   "workqueue_failing_items": 41,
+                   "workqueue_oldest_queued_seconds": 10,
+                   "workqueue_parked_items": 10}
         tests = [{
             "interval": "1m", "input_series": [
                 {"series": name.replace("NUMBER", metric), "values": str(value)}
                 for name, value in series],
             "promql_expr_test": [{
                 "eval_time": "0m", "expr": with_variables(query),
-                "exp_samples": [{"labels": '{name="own"}', "value": 31},
+                "exp_samples": [{"labels": '{name="own"}', "value": own},
                                 {"labels": '{name="shared"}', "value": 1000}]}]}
-            for metric in metrics for _, query in queries() if metric in query]
+            for metric, own in metrics.items()
+            for _, query in queries() if metric in query]
         self.assertEqual(len(tests), len(metrics))
         with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
             json.dump({"tests": tests}, file)
             file.flush()
             self.assert_good("test", "rules", file.name)
+
+    def test_all_is_all(self):
+        # A controller and an election have their own names, and a job need not have
+        # a queue. Without a value, Grafana's "All" is the names that it has found.
+        dashboard = json.loads((FOLDER / "grafana_dashboard.json").read_text())
+        for variable in dashboard["templating"]["list"]:
+            if variable["type"] == "query":
+                self.assertEqual(variable.get("allValue"), ".*", variable["name"])
 
     def test_a_wrong_query_is_found(self):
         self.assertFalse(self.check_query("sum by (name) (")[0])

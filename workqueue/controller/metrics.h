@@ -96,6 +96,14 @@ class ControllerMetricsProvider {
     return nullptr;
   }
 
+  // The number of sources that have reported an error or failed, and are not
+  // healthy again: those that `Healthy()` of a started controller names. None
+  // after a stop. (workqueue_controller_unhealthy_sources)
+  virtual std::unique_ptr<GaugeMetric> NewUnhealthySourcesMetric(
+      absl::string_view /*controller*/) {
+    return nullptr;
+  }
+
   // The number of items that are parked: see `ControllerOptions::failures`.
   // (workqueue_controller_parked_items)
   virtual std::unique_ptr<GaugeMetric> NewParkedItemsMetric(

@@ -233,6 +233,10 @@ class Provider final : public PrometheusMetricsProvider {
       absl::string_view controller) override {
     return NewShare(running_sources_, ControllerLabels(controller));
   }
+  std::unique_ptr<GaugeMetric> NewUnhealthySourcesMetric(
+      absl::string_view controller) override {
+    return NewShare(unhealthy_sources_, ControllerLabels(controller));
+  }
   std::unique_ptr<GaugeMetric> NewParkedItemsMetric(
       absl::string_view controller) override {
     return NewShare(parked_items_, ControllerLabels(controller));
@@ -384,6 +388,9 @@ class Provider final : public PrometheusMetricsProvider {
   Gauges* const running_sources_ =
       AddGauge("workqueue_controller_running_sources",
                "Number of sources of items that run.");
+  Gauges* const unhealthy_sources_ =
+      AddGauge("workqueue_controller_unhealthy_sources",
+               "Number of sources of items that have an error.");
   Gauges* const parked_items_ =
       AddGauge("workqueue_controller_parked_items",
                "Number of items that are parked after failures.");

@@ -57,6 +57,7 @@ namespace workqueue {
 //     workqueue_controller_reconcile_retries_total        counter (*)
 //     workqueue_controller_active_retries                 gauge (*)
 //     workqueue_controller_running_sources                gauge (*)
+//     workqueue_controller_unhealthy_sources              gauge (*)
 //
 // A controller that gives up on items (`ControllerOptions::failures`) also has
 // these metrics:

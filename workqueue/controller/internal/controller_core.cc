@@ -76,6 +76,7 @@ struct ControllerCore::Metrics {
     retries = provider->NewReconcileRetriesMetric(controller);
     active_retries = provider->NewActiveRetriesMetric(controller);
     running_sources = provider->NewRunningSourcesMetric(controller);
+    unhealthy_sources = provider->NewUnhealthySourcesMetric(controller);
     With(max_concurrent,
          [workers](auto& m) { m.Set(static_cast<double>(workers)); });
   }
@@ -93,6 +94,7 @@ struct ControllerCore::Metrics {
   std::unique_ptr<CounterMetric> retries;
   std::unique_ptr<GaugeMetric> active_retries;
   std::unique_ptr<GaugeMetric> running_sources;
+  std::unique_ptr<GaugeMetric> unhealthy_sources;
   std::unique_ptr<CounterMetric> parked_total;  // without a ledger
 };
 
@@ -162,6 +164,14 @@ void ControllerCore::RecordSourceStart() const {
 }
 
 void ControllerCore::RecordSourceEnd() const { Dec(metrics_->running_sources); }
+
+void ControllerCore::RecordSourceHealth(bool healthy) const {
+  if (healthy) {
+    Dec(metrics_->unhealthy_sources);
+  } else {
+    Inc(metrics_->unhealthy_sources);
+  }
+}
 
 Reconciliation::Info ControllerCore::InfoOf(LeasedItem& item, int64_t term) {
   const absl::Time begun_at = NowIfTimed();

@@ -160,6 +160,7 @@ class ControllerCore : public Lifecycle {
   // Lifecycle:
   void RecordSourceStart() const override;
   void RecordSourceEnd() const override;
+  void RecordSourceHealth(bool healthy) const override;
   void StartAsyncWorkers() override;
   void OnAbandoning() override;
   bool ReconcilesThisThread() const override;

@@ -332,18 +332,27 @@ void Lifecycle::MarkSynced(size_t i) {
   }
   state.marks_sync = true;
   if (!state.running) return;
-  state.error = absl::OkStatus();
   state.delays.SetHealthy(true, clock_->TimeNow());
+  SetError(absl::OkStatus(), &state);
 }
 
 void Lifecycle::MarkUnhealthy(size_t i, const absl::Status& error) {
   const absl::Status named = AnnotateWithSource(sources_[i].name, error);
   MutexLock lock(&mu_);
   SourceState& state = source_states_[i];
-  if (!state.running) return;
-  state.error = named;
+  if (!state.running || stopping_.HasBeenNotified()) return;
   state.reported = true;
   state.delays.SetHealthy(false, clock_->TimeNow());
+  SetError(named, &state);
+}
+
+void Lifecycle::SetError(const absl::Status& error, SourceState* state) {
+  const bool healthy = error.ok();
+  const bool changes = state->error.ok() != healthy;
+  state->error = error;
+  if (!changes) return;
+  const MutexUnlock unlock(&mu_);
+  RecordSourceHealth(healthy);
 }
 
 std::string Lifecycle::AwaitedSources() const {
@@ -419,8 +428,8 @@ void Lifecycle::OnRunBegins(size_t i) {
   state.running = true;
   state.reported = false;
   if (state.marks_sync) return;
-  state.error = absl::OkStatus();
   state.delays.SetHealthy(true, clock_->TimeNow());
+  SetError(absl::OkStatus(), &state);
 }
 
 std::optional<absl::Duration> Lifecycle::OnRunEnds(size_t i,
@@ -432,7 +441,7 @@ std::optional<absl::Duration> Lifecycle::OnRunEnds(size_t i,
     MutexLock lock(&mu_);
     source_states_[i].running = false;
     if (stopping_.HasBeenNotified()) return std::nullopt;
-    source_states_[i].error = status;
+    SetError(status, &source_states_[i]);
   }
   if (status.ok()) {
     log_.Info([&source] {
@@ -496,6 +505,9 @@ void Lifecycle::BeginStop() {
       EndSource();
     }
     WakeLoop();
+    for (SourceState& state : source_states_) {
+      SetError(absl::OkStatus(), &state);
+    }
   }
   EndBlockedAdds();
   for (const LifecycleSource& source : sources_) {

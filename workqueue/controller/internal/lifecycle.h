@@ -150,6 +150,8 @@ class Lifecycle : private WaitingLoop::Client {
   // Record the begin and the end of a run of a source.
   virtual void RecordSourceStart() const = 0;
   virtual void RecordSourceEnd() const = 0;
+  // Records that a source has become healthy, or unhealthy.
+  virtual void RecordSourceHealth(bool healthy) const = 0;
 
   // The rest is called if the workers are asynchronous: to start them, when
   // `abandoning()` has been notified, and to tell whether the calling thread
@@ -210,6 +212,10 @@ class Lifecycle : private WaitingLoop::Client {
 
   // The source with the number `i` has reported `error`, and goes on.
   void MarkUnhealthy(size_t i, const absl::Status& error);
+
+  // Makes `error` that of a source. Releases mu_ meanwhile, to record it.
+  void SetError(const absl::Status& error, SourceState* state)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Returns the names of the sources that the start waits for, and their
   // errors.

@@ -136,6 +136,10 @@ absl::StatusOr<Output> AllQueues(const Server& server) {
   const absl::StatusOr<std::vector<SharedQueueName>> names =
       ListSharedQueues(server.redis, kTimeout);
   if (!names.ok()) return ServerError(server, names.status());
+  // It may have been emptied, or be another one than the queues'.
+  if (names->empty()) {
+    return BadArgument("ADDRESS", server.address, "it has no shared queue");
+  }
   std::vector<NamedInspection> objects;
   absl::Status status;
   for (const SharedQueueName& name : *names) {

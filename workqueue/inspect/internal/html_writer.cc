@@ -80,10 +80,13 @@ dd { margin: 0; }
 )css";
 
 // The script of all pages. It loads the page again every two seconds, and
-// replaces the content, unless the user is writing into a form.
+// replaces the content, unless the user is writing into a form. A process that
+// is stopped accepts connections, and does not answer.
 constexpr char kScript[] = R"js(
 'use strict';
 const note = document.getElementById('refresh');
+let last = new Date().toLocaleTimeString();
+let asking = false;
 async function refresh() {
   const main = document.querySelector('main');
   const active = document.activeElement;
@@ -91,10 +94,13 @@ async function refresh() {
     note.textContent = 'paused';
     return;
   }
+  if (asking) return;
+  asking = true;
   try {
     // A request that does not accept HTML gets text.
     const response = await fetch(
-        location.href, {cache: 'no-store', headers: {Accept: 'text/html'}});
+        location.href, {cache: 'no-store', headers: {Accept: 'text/html'},
+                        signal: AbortSignal.timeout(5000)});
     const text = await response.text();
     // Only the content: the policy forbids the style of another response.
     const content = text.slice(text.indexOf('<main>'),
@@ -104,9 +110,12 @@ async function refresh() {
     if (!fresh) throw new Error('another page');
     if (document.activeElement.matches('main input')) return;
     main.replaceWith(fresh);
-    note.textContent = 'updated ' + new Date().toLocaleTimeString();
+    last = new Date().toLocaleTimeString();
+    note.textContent = 'updated ' + last;
   } catch (error) {
-    note.textContent = 'no answer since the last update';
+    note.textContent = 'no answer since ' + last;
+  } finally {
+    asking = false;
   }
 }
 setInterval(refresh, 2000);

@@ -462,7 +462,9 @@ void AddState(const NamedInspection& object, PageWriter* page) {
 std::string OverviewPage(const std::vector<NamedInspection>& objects,
                          const PageOptions& options) {
   const std::unique_ptr<PageWriter> page = NewWriter(options);
-  AddFindings(objects, /*names_objects=*/true, page.get());
+  if (!objects.empty()) {  // nothing is known of nothing
+    AddFindings(objects, /*names_objects=*/true, page.get());
+  }
   PageTable table = {{{"name"},
                       {"last minutes"},
                       {"queued", true},
