@@ -445,7 +445,7 @@ void AsyncWorkers::GoOn() {
     MutexLock lock(&mu_);
     if (!std::exchange(standing_by_, false)) return;
   }
-  SubmitTask(executor_, [gate = gate_] {
+  SubmitTask(caller(), [gate = gate_] {
     const Gate::Pass pass(&gate->gate);  // Open, as in Acquire().
     AsyncWorkers* const self = gate->workers;
     if (!self->core_->StandsBy()) {
