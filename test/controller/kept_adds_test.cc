@@ -4,6 +4,7 @@
 // Tests of the items that sources add while the queue does not take any.
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -64,8 +65,17 @@ class DistantQueue final
         if (refused != refused_.end()) return refused->second;
       }
     }
-    return below().AddItems(options, items);
+    absl::Status added = below().AddItems(options, items);
+    const auto then = std::exchange(then_, nullptr);
+    if (then == nullptr) return added;
+    then();
+    then_ = then;
+    return added;
   }
+
+  // Calls `f` at the end of each call that adds, but not in a call of `f`. One
+  // thread at a time must add.
+  void AfterEachAdd(std::function<void()> f) { then_ = std::move(f); }
 
   void Fail(const absl::Status& error) {
     internal::MutexLock lock(&mu_);
@@ -81,6 +91,7 @@ class DistantQueue final
   std::atomic<int> calls{0};
 
  private:
+  std::function<void()> then_;
   absl::Mutex mu_;
   absl::Status error_ ABSL_GUARDED_BY(mu_);
   std::map<std::string, absl::Status> refused_ ABSL_GUARDED_BY(mu_);
@@ -309,6 +320,50 @@ TEST_P(KeptAddsTest, AFullServerIsNotAskedForEachItem) {
   queue_->Fail(absl::OkStatus());
   AwaitNoneKept();
   EXPECT_EQ(Reconciled().size(), 3000);
+}
+
+// Otherwise each retry leaves what was kept meanwhile.
+TEST_P(KeptAddsTest, ASourceThatAddsDuringEachRetryIsHealthyAgain) {
+  Start();
+  EXPECT_TRUE(context_->queue.Add("a"));
+  queue_->Fail(absl::OkStatus());
+  queue_->AfterEachAdd([this, n = 0]() mutable {
+    EXPECT_TRUE(context_->queue.Add(absl::StrCat("b", n++)));
+  });
+  Retry();
+  EXPECT_FALSE(controller_->Healthy().ok()) << "b0 has been kept";
+  Reconciled();
+  EXPECT_TRUE(context_->queue.Add("c"));
+  controller_->AwaitIdle();
+  ASSERT_THAT(Reconciled(), testing::UnorderedElementsAre("c", "b1"));
+  AwaitNoneKept();
+  EXPECT_THAT(Reconciled(), testing::UnorderedElementsAre("b0", "b2"));
+  EXPECT_TRUE(controller_->Stop());
+}
+
+TEST_P(KeptAddsTest, AnAddMayOvertakeWhatIsKeptOfItsItem) {
+  Start();
+  EXPECT_TRUE(context_->queue.Add("a"));
+  queue_->Fail(absl::OkStatus());
+  queue_->AfterEachAdd([this] {
+    AddOptions options;
+    options.priority = 5;
+    options.after = absl::Hours(1);
+    EXPECT_EQ(context_->queue.AddItems(options, {"b"}), absl::OkStatus());
+  });
+  Retry();
+  queue_->AfterEachAdd(nullptr);
+  EXPECT_EQ(Reconciled(), std::vector<std::string>{"a"});
+  const absl::Time kept = clock_.TimeNow();
+  EXPECT_TRUE(context_->queue.Add("b"));
+  controller_->AwaitIdle();
+  EXPECT_EQ(NotedPriorities(), std::vector<int>{0});
+  AwaitNoneKept();
+  clock_.SetTime(kept + absl::Hours(1) - absl::Nanoseconds(1));
+  controller_->AwaitIdle();
+  EXPECT_EQ(Reconciled(), std::vector<std::string>());
+  Step(*controller_, absl::Nanoseconds(1));
+  EXPECT_EQ(NotedPriorities(), std::vector<int>{5});
 }
 
 // After one bad item, too, what needs the server does not wait for it.

@@ -20,6 +20,7 @@
 #include "gtest/gtest.h"
 #include "test/controller/controller_fixture.h"
 #include "workqueue/base/mutex_lock.h"
+#include "workqueue/clock/fake_clock.h"
 #include "workqueue/controller/async_reconcile.h"
 #include "workqueue/controller/controller.h"
 #include "workqueue/controller/reconcile.h"
@@ -271,6 +272,45 @@ TEST(AsyncStandbyTest, TheEndOfATermCancelsAReconciliation) {
   election.Set(2);
   cancelled.WaitForNotification();
   EXPECT_TRUE(done(absl::OkStatus()));
+}
+
+// The source has ended then, and wakes nobody.
+TEST(AsyncStandbyTest, TheEndOfATermDuringAStopCancelsAReconciliation) {
+  FakeClock clock;
+  std::atomic<int64_t> term{1};
+  std::atomic<int> looks{0};
+  absl::Notification begun;
+  absl::Notification cancelled;
+  ReconcileCompletion done;
+  ControllerOptions<std::string> options;
+  options.clock = &clock;
+  options.reconcile_async = [&](const std::string&,
+                                const AsyncReconcileContext& context,
+                                ReconcileCompletion completion) {
+    context.OnCancel([&cancelled] { cancelled.Notify(); });
+    done = std::move(completion);
+    begun.Notify();
+  };
+  Source<std::string>& source = options.sources.emplace_back();
+  source.run = [](SourceContext<std::string>&) { return absl::OkStatus(); };
+  source.term = [&] {
+    const int64_t now = term;
+    ++looks;
+    return now;
+  };
+  const auto controller = *Controller<std::string>::Create(std::move(options));
+  ASSERT_EQ(controller->Start(), absl::OkStatus());
+  controller->queue().Add("a");
+  begun.WaitForNotification();
+  const int before = looks;
+  Thread stop([&] { controller->Stop(); });
+  while (looks == before) {  // until the stop has closed the queue
+  }
+  term = 0;
+  clock.Step(absl::Seconds(1));
+  EXPECT_TRUE(cancelled.HasBeenNotified());
+  EXPECT_TRUE(done(absl::OkStatus()));
+  stop.join();
 }
 
 }  // namespace

@@ -6,7 +6,8 @@
 // Each worker reconciles one item of its own, and ends. So without a stop no
 // worker may sleep at the end, when the process leads: TERMS, the number of changes
 // of the term, is odd then. With a stop, all must end. A reconciliation of the
-// asynchronous worker goes on until it is cancelled, which the end of its term must do.
+// asynchronous worker goes on until it is cancelled, which the end of its term must do,
+// also when the source has ended.
 //
 // Checked with:
 //   -DTERMS=3                                | holds
@@ -18,6 +19,7 @@
 //   -DTERMS=1 -DBROKEN_STAYS                 | assertion .*tasks
 //   -DTERMS=3 -DBROKEN_BEGINS_LOST           | assertion .*cancelled
 //   -DTERMS=1 -DSTOP -DBROKEN_CLOSES_QUIETLY | invalid end state
+//   -DTERMS=2 -DSTOP -DBROKEN_NEVER_LOOKS    | assertion .*cancelled
 
 bool leads;
 byte term;         // the number of changes
@@ -88,6 +90,20 @@ proctype Source() {
 #endif
   od
 }
+
+#ifdef STOP
+// AsyncWorkers::Start() lets deadlines_ look each second. As long as the source runs,
+// nothing needs that.
+proctype Deadlines() {
+end_waiting:
+#ifdef BROKEN_NEVER_LOOKS
+  false;
+#endif
+  do
+  :: stopping && in_flight && begun_in != term && !cancelled -> CancelLost()
+  od
+}
+#endif
 
 proctype Stop() {
   skip;
@@ -187,12 +203,13 @@ init {
   atomic {
     run Elector();
     run Source();
+#ifdef STOP
+    run Deadlines();
+#endif
     run Stop();
     run Worker();
     run AsyncWorker()
   }
-#ifndef STOP
-  // All processes have ended, or the search finds an invalid end state.
-  atomic { _nr_pr == 1 -> assert(!in_flight || cancelled || begun_in == term) }
-#endif
+  // The others have ended, or the search finds an invalid end state.
+  timeout -> assert(!in_flight || cancelled || begun_in == term)
 }

@@ -6,15 +6,18 @@
 // are.
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
+#include "workqueue/clock/clock.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/controller/controller.h"
 #include "workqueue/controller/controller_options.h"
@@ -104,6 +107,60 @@ TEST_F(MemoryElectionTest, AStopAfterALostTermGivesTheLeaseUp) {
     Deliver();
     EXPECT_TRUE(b->IsLeader()) << changes_before;
   }
+}
+
+// The real clock, which a listener may advance: a `FakeClock` would wait for
+// it.
+class AdvancedClock final : public Clock {
+ public:
+  void Advance(absl::Duration d) { ahead_ += absl::ToInt64Nanoseconds(d); }
+
+  absl::Time TimeNow() override { return real().TimeNow() + ahead(); }
+  void Sleep(absl::Duration d) override { real().Sleep(d); }
+  void SleepUntil(absl::Time t) override { real().SleepUntil(t - ahead()); }
+  bool AwaitWithDeadline(absl::Mutex* mu, const absl::Condition& cond,
+                         absl::Time deadline) override {
+    return real().AwaitWithDeadline(mu, cond, deadline - ahead());
+  }
+
+ private:
+  static Clock& real() { return *Clock::GetRealClock(); }
+  absl::Duration ahead() const { return absl::Nanoseconds(ahead_.load()); }
+
+  std::atomic<int64_t> ahead_{0};
+};
+
+TEST_F(MemoryElectionTest, ATermThatEndsWhileListenersAreToldIsToldAgain) {
+  AdvancedClock clock;
+  absl::Notification over;
+  LeaderElectorOptions options = Options("a");
+  options.clock = &clock;
+  options.retry_period = absl::Hours(1);
+  options.renew_deadline = absl::Hours(2);
+  options.lease_duration = absl::Hours(3);
+  // The end of the term would wake the elector.
+  options.on_started_leading = [&](const Leadership&) {
+    over.WaitForNotification();
+  };
+  const auto a = *LeaderElector::Create(std::move(options));
+  bool led = false;
+  absl::Notification told;
+  a->AddListener([&] {
+    if (led && !a->IsLeader() && !told.HasBeenNotified()) told.Notify();
+    led = a->IsLeader();
+  });
+  int calls = 0;
+  a->AddListener([&] {
+    if (!a->IsLeader()) return;
+    engine_->SetFaults(cut_off_, "a");
+    // The first call is before a renewal, which fails, and the second one
+    // after it.
+    clock.Advance(absl::Minutes(++calls == 1 ? 90 : 30));
+  });
+  ASSERT_TRUE(a->Start().ok());
+  told.WaitForNotification();
+  EXPECT_EQ(calls, 2);
+  over.Notify();
 }
 
 TEST_F(MemoryElectionTest, ALeaderThatIsCutOffIsReplaced) {

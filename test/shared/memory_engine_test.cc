@@ -992,6 +992,34 @@ TEST_F(MemoryEngineTest, AProcessWhoseTermEndsHoldsNoItem) {
   }
 }
 
+// Its tasks do not call the queue, so this thread, which would run them, may
+// destroy the controller.
+TEST_F(MemoryEngineTest, AStandbyGivesItsExecutorNothing) {
+  ManualExecutor executor;
+  ControllerOptions<std::string> options;
+  options.queue = *Queue::Create(Options("standby"));
+  options.executor = &executor;
+  options.max_in_flight = 1;
+  options.reconcile_async = [](const std::string&, const AsyncReconcileContext&,
+                               const ReconcileCompletion&) {};
+  std::atomic<int> looks{0};
+  Source<std::string>& source = options.sources.emplace_back();
+  source.run = [](SourceContext<std::string>&) { return absl::OkStatus(); };
+  source.term = [&looks] {
+    ++looks;
+    return 0;
+  };
+  auto controller = *Controller<std::string>::Create(std::move(options));
+  ASSERT_TRUE(controller->Start().ok());
+  ASSERT_TRUE(Add(*b_, "x").ok());
+  while (looks < 2) {  // with the item, and when it stands by
+  }
+  controller->Stop(absl::ZeroDuration());
+  EXPECT_EQ(executor.size(), 0u);
+  executor.RunAll();
+  controller.reset();
+}
+
 TEST_F(MemoryEngineTest, ASlowEngineDoesNotHoldUpTheHealthOfAController) {
   ControllerOptions<std::string> options;
   options.queue = std::move(a_);

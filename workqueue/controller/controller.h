@@ -491,6 +491,7 @@ Controller<T, Hash, Eq>::Create(ControllerOptions<T> options) {
     term = source.term;
     ++terms;
   }
+  given.term = term != nullptr;
   status.Update(internal::CheckTerms(terms));
   if (!status.ok()) return status;
   auto async_workers = internal::MakeAsyncWorkers(options, given);

@@ -147,6 +147,7 @@ struct GivenOptions {
   Clock* queue_clock = nullptr;  // null if `queue` is not given
   // Whether an engine keeps the failures of `queue`.
   bool shared = false;
+  bool term = false;  // of a source
 };
 
 // Returns the clock of a controller. `queue_clock` is as in `GivenOptions`.

@@ -308,12 +308,14 @@ void LeaderElector::RemoveListener(int64_t id) {
   listeners_.erase(id);
 }
 
-void LeaderElector::Tell() {
+bool LeaderElector::Tell() {
+  const bool leads = IsLeader();
   if (metric_ != nullptr) {
-    internal::TryCall([this] { metric_->Set(IsLeader() ? 1 : 0); });
+    internal::TryCall([&] { metric_->Set(leads ? 1 : 0); });
   }
   MutexLock lock(&listeners_mu_);
   for (const auto& [id, changed] : listeners_) changed();
+  return leads;
 }
 
 void LeaderElector::Elect() {
@@ -328,7 +330,7 @@ void LeaderElector::Elect() {
   absl::Time next = absl::InfinitePast();
   absl::Time pause_until = absl::InfinitePast();
   while (true) {
-    Tell();
+    const bool told = Tell();
     Term term;
     bool leads;
     bool due;
@@ -338,6 +340,7 @@ void LeaderElector::Elect() {
       term = term_;
       if (term == Term::kNone && stopping_) break;
       leads = Leads();
+      if (leads != told) continue;  // The term has just ended.
       // A leader renews in its own time.
       const bool try_now = std::exchange(try_now_, false) && !leads;
       const absl::Time now = clock_->TimeNow();

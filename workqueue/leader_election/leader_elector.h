@@ -336,8 +336,9 @@ class LeaderElector {
   void Elect();
   void CallBack();
 
-  // Tells the metric and the listeners what is the case now.
-  void Tell();
+  // Tells the metric and the listeners what is the case now. Returns whether
+  // this process led when that began.
+  bool Tell();
 
   // Makes requests, and does what follows from their replies. Each returns the
   // time of the next one.

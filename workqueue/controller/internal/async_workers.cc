@@ -42,7 +42,7 @@ namespace {
 // many items.
 constexpr size_t kEngineThreads = 8;
 
-// How often to look for leases that are lost.
+// How often to look for leases and terms that are lost.
 constexpr absl::Duration kLookForLost = absl::Seconds(1);
 
 // The object whose reconcile function the calling thread runs, or null.
@@ -92,7 +92,8 @@ absl::StatusOr<std::shared_ptr<AsyncWorkers>> MakeAsyncWorkers(
   workers->executor_ =
       workers->pool_ != nullptr ? workers->pool_.get() : options.executor;
   const bool timed = options.reconcile_timeout < absl::InfiniteDuration();
-  if (!timed && !given.shared && driven == nullptr) return workers;
+  workers->looks_for_lost_ = given.shared || given.term;
+  if (!timed && !workers->looks_for_lost_ && driven == nullptr) return workers;
   SchedulerOptions scheduler_options;
   scheduler_options.name = options.name;
   if (driven != nullptr) {
@@ -137,7 +138,7 @@ void Flight::OnCompletedTwice() {
 bool AsyncWorkers::RunsThisThread() const { return running == this; }
 
 void AsyncWorkers::Start() {
-  if (engine_calls_ != nullptr) {
+  if (looks_for_lost_) {
     // Without memory for a task, the function must ask `Cancelled()`.
     TryCall([this] {
       deadlines_->ScheduleEvery([this] { CancelLost(); }, kLookForLost)
@@ -445,7 +446,7 @@ void AsyncWorkers::GoOn() {
     MutexLock lock(&mu_);
     if (!std::exchange(standing_by_, false)) return;
   }
-  SubmitTask(executor_, [gate = gate_] {
+  SubmitTask(caller(), [gate = gate_] {
     const Gate::Pass pass(&gate->gate);  // Open, as in Acquire().
     AsyncWorkers* const self = gate->workers;
     if (!self->core_->StandsBy()) {

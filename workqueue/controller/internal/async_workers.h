@@ -66,7 +66,8 @@ class AsyncWorkers {
   void CancelAll();
 
   // Cancels the reconciliations whose lease or term is lost. Called when the
-  // term may have changed, and each second if an engine keeps the leases.
+  // term may have changed. Also called each second if an engine keeps the
+  // leases or there are terms, whose source returns when a stop begins.
   void CancelLost();
 
   // Blocks until no item is being acquired and no result is being handled, also
@@ -149,9 +150,11 @@ class AsyncWorkers {
   bool on_driven_loop_ = false;
   // Calls the queue; null if the queue is in memory.
   std::unique_ptr<Executor> engine_calls_;
-  // Cancels reconciliations at their deadlines, and those whose lease is lost.
-  // Null if there are neither deadlines nor leases of an engine, nor a loop
-  // that the program drives.
+  // Whether a lease or a term can be lost without notice.
+  bool looks_for_lost_ = false;
+  // Cancels reconciliations at their deadlines, and those whose lease or term
+  // is lost. Null if there are neither deadlines nor leases of an engine nor
+  // terms, nor a loop that the program drives.
   std::unique_ptr<Scheduler> deadlines_;
   const size_t max_in_flight_;
   const std::shared_ptr<AsyncGate> gate_;

@@ -72,16 +72,17 @@ class KeptAdds final : public ForwardingRateLimitingQueue<T>,
     if (can_be_kept) {
       // A source does not wait for the engine with each item.
       MutexLock lock(&mu_);
-      if (entries_.size() > 0 && IsAway(error_)) error = error_;
+      if (entries_.size() > 0 && away_) error = error_;
     }
-    if (error.ok()) {
+    const bool asks = error.ok();
+    if (asks) {
       error =
           CatchAsStatus([&] { return this->below().AddItems(options, items); });
     }
     if (error.ok() || !can_be_kept || this->below().ShuttingDown()) {
       return error;
     }
-    if (IsPassing(error)) return Keep(options, items, error);
+    if (IsPassing(error)) return Keep(options, items, error, asks);
     if (!IsOfItem(error) || items.size() < 2) return error;
     const size_t half = items.size() / 2;
     error = AddItems(options, items.subspan(0, half));
@@ -186,8 +187,10 @@ class KeptAdds final : public ForwardingRateLimitingQueue<T>,
     return !error.ok() && IsPassing(error) && !IsOfItem(error);
   }
 
+  // Keeps `items`. `is_new` tells whether `error` is that of a call, and not
+  // the one that was known: the queue may take items again since.
   absl::Status Keep(const AddOptions& options, absl::Span<const T> items,
-                    const absl::Status& error) {
+                    const absl::Status& error, bool is_new) {
     MutexLock lock(&mu_);
     if (loop_ == nullptr && !ended_ && thread_.size() == 0) {
       const absl::Status started = thread_.Start(1, [this](size_t) { Work(); });
@@ -198,7 +201,10 @@ class KeptAdds final : public ForwardingRateLimitingQueue<T>,
       retry_at_ = since_ + RetryDelay();
       if (loop_ != nullptr) loop_->Wake(this);
     }
-    error_ = error;
+    if (is_new) {
+      error_ = error;
+      away_ = IsAway(error);
+    }
     const auto has_room = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
       return entries_.size() < kMost;
     };
@@ -214,8 +220,8 @@ class KeptAdds final : public ForwardingRateLimitingQueue<T>,
         return absl::CancelledError("the controller stops");
       }
       --left;
-      const auto [entry, is_new] = entries_.FindOrInsert(item, Hash()(item));
-      if (is_new) list_.PushBack(entry);
+      const auto [entry, inserted] = entries_.FindOrInsert(item, Hash()(item));
+      if (inserted) list_.PushBack(entry);
       entry->Ask(options, clock_->TimeNow());
       entry->asked_again = entry->being_added;
     }
@@ -286,6 +292,7 @@ class KeptAdds final : public ForwardingRateLimitingQueue<T>,
         added = CatchAsStatus(
             [&] { return AddEntries(entries, options, at_once, due); });
       }
+      away_ = IsAway(added);
       if (!added.ok()) {
         error = added;
         ++failed;
@@ -370,6 +377,7 @@ class KeptAdds final : public ForwardingRateLimitingQueue<T>,
   bool ended_ ABSL_GUARDED_BY(mu_) = false;
   size_t dropped_ ABSL_GUARDED_BY(mu_) = 0;
   absl::Status error_ ABSL_GUARDED_BY(mu_);   // the last one
+  bool away_ ABSL_GUARDED_BY(mu_) = false;    // so says the last answer
   absl::Time since_ ABSL_GUARDED_BY(mu_);     // when the first item was kept
   absl::Time retry_at_ ABSL_GUARDED_BY(mu_);  // on the loop
   NodeHashSet<T, Entry, Eq> entries_ ABSL_GUARDED_BY(mu_);
