@@ -1128,7 +1128,9 @@ TEST_F(MemoryEngineTest, ASnapshotOfWhatIsHereAsksNoEngine) {
     EXPECT_EQ(snapshot->num_processing, 2u);
     EXPECT_EQ(snapshot->num_processing_here, 2u);
     ASSERT_EQ(snapshot->processing.size(), max < 2 ? max : 2);
-    if (max > 0) EXPECT_EQ(snapshot->processing[0].item, **first);
+    if (max > 0) {
+      EXPECT_EQ(snapshot->processing[0].item, **first);
+    }
   }
 }
 
