@@ -161,6 +161,7 @@ TEST_F(MemoryElectionTest, ATermThatEndsWhileListenersAreToldIsToldAgain) {
   told.WaitForNotification();
   EXPECT_EQ(calls, 2);
   over.Notify();
+  a->Stop();  // Nobody is told any more.
 }
 
 TEST_F(MemoryElectionTest, ALeaderThatIsCutOffIsReplaced) {

@@ -1226,8 +1226,8 @@ void PostgresDatabase::AwaitMessages(uint32_t /*heard*/,
   }
   const auto left = absl::ToInt64Milliseconds(deadline - MachineTime());
   poll(waits, 2, static_cast<int>(std::max<int64_t>(0, left) + 1));
-  wake_.Clear();
   woken_ = false;
+  wake_.Clear();
   MutexLock lock(&listening_mu_);
   if (listening_ != nullptr) listening_->TakeNotifications();
 }
