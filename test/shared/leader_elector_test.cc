@@ -26,6 +26,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "test/shared/election_fixture.h"
+#include "test/workqueue/advanced_clock.h"
 #include "test/workqueue/recording_log.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/clock.h"
@@ -698,26 +699,6 @@ TEST_P(LeaderElectorTest, ElectionsHaveTheirNames) {
   EXPECT_TRUE(a->IsLeader());
   EXPECT_TRUE(b->IsLeader());
 }
-
-// The real clock, and what it was advanced by.
-class AdvancedClock final : public Clock {
- public:
-  void Advance(absl::Duration d) { ahead_ += absl::ToInt64Nanoseconds(d); }
-
-  absl::Time TimeNow() override { return real().TimeNow() + ahead(); }
-  void Sleep(absl::Duration d) override { real().Sleep(d); }
-  void SleepUntil(absl::Time t) override { real().SleepUntil(t - ahead()); }
-  bool AwaitWithDeadline(absl::Mutex* mu, const absl::Condition& cond,
-                         absl::Time deadline) override {
-    return real().AwaitWithDeadline(mu, cond, deadline - ahead());
-  }
-
- private:
-  static Clock& real() { return *Clock::GetRealClock(); }
-  absl::Duration ahead() const { return absl::Nanoseconds(ahead_.load()); }
-
-  std::atomic<int64_t> ahead_{0};
-};
 
 TEST_P(LeaderElectorTest, TimeCountsFromBeforeTheRequest) {
   AdvancedClock clock;

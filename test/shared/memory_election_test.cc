@@ -6,18 +6,16 @@
 // are.
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
-#include "workqueue/clock/clock.h"
+#include "test/workqueue/advanced_clock.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/controller/controller.h"
 #include "workqueue/controller/controller_options.h"
@@ -108,27 +106,6 @@ TEST_F(MemoryElectionTest, AStopAfterALostTermGivesTheLeaseUp) {
     EXPECT_TRUE(b->IsLeader()) << changes_before;
   }
 }
-
-// The real clock, which a listener may advance: a `FakeClock` would wait for
-// it.
-class AdvancedClock final : public Clock {
- public:
-  void Advance(absl::Duration d) { ahead_ += absl::ToInt64Nanoseconds(d); }
-
-  absl::Time TimeNow() override { return real().TimeNow() + ahead(); }
-  void Sleep(absl::Duration d) override { real().Sleep(d); }
-  void SleepUntil(absl::Time t) override { real().SleepUntil(t - ahead()); }
-  bool AwaitWithDeadline(absl::Mutex* mu, const absl::Condition& cond,
-                         absl::Time deadline) override {
-    return real().AwaitWithDeadline(mu, cond, deadline - ahead());
-  }
-
- private:
-  static Clock& real() { return *Clock::GetRealClock(); }
-  absl::Duration ahead() const { return absl::Nanoseconds(ahead_.load()); }
-
-  std::atomic<int64_t> ahead_{0};
-};
 
 TEST_F(MemoryElectionTest, ATermThatEndsWhileListenersAreToldIsToldAgain) {
   AdvancedClock clock;
