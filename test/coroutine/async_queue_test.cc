@@ -186,7 +186,7 @@ Task<void> AwaitAtOnce(Executor* executor, std::stop_token stop, int* cancels) {
                   .ok());
 }
 
-// What it has waited for may be gone then.
+// After the callback, the queue of the callback may be gone.
 TEST_F(StopTest, AfterTheCallbackNothingIsCancelled) {
   int cancels = 0;
   Spawn(&inline_executor_,

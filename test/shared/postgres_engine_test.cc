@@ -246,7 +246,7 @@ TEST_F(PostgresEngineTest, ARequestComesAfterWhatIsCommitted) {
   EXPECT_EQ(queue->Get(), "a");
 }
 
-// What the program has committed beside the item is there, too.
+// The program has committed other changes together with the item.
 TEST_F(PostgresEngineTest, WhatIsCommittedAfterAShutdownIsThereAfterAReopen) {
   const auto first = NewEngine(), second = NewEngine();
   ASSERT_TRUE(

@@ -1,8 +1,8 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// What many threads do in the tests, on the real clock. `Debts` checks the
-// results.
+// Functions that many threads of the stress tests run, on the real clock.
+// `Debts` checks the results.
 
 #ifndef WORKQUEUE_TEST_STRESS_THREADS_H_
 #define WORKQUEUE_TEST_STRESS_THREADS_H_

@@ -181,8 +181,8 @@ class StoredQueue {
 
   void LoadMeta();
   void SaveMeta();
-  // What is stored of an item, and what counts of that: nothing waits in a
-  // queue that has been shut down.
+  // A queue that has been shut down may still store that an item waits. Then
+  // `LoadStored()` returns that wait, and `Load()` does not.
   Entry LoadStored(absl::string_view item);
   Entry ThatCounts(Entry e) const;
   Entry Load(absl::string_view item) { return ThatCounts(LoadStored(item)); }

@@ -619,7 +619,7 @@ void PostgresDatabase::Tables::Fetch(const WantedEntries& wanted) {
 
 void PostgresDatabase::Tables::FetchFrom(const std::string& from,
                                          const std::string& prefix) {
-  // Who goes on through many gets twice as many each time.
+  // Each fetch is for twice as many as the one before.
   size_t& most = fetched_[prefix];
   most = std::clamp(2 * most, kFetchedAtOnce, kMostAtOnce);
   WantedEntries::Range range = {prefix, most, "", 0};

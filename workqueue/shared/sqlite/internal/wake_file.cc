@@ -60,8 +60,8 @@ absl::StatusOr<std::unique_ptr<WakeFile>> WakeFile::Open(
   const int file =
       open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, mode);
   if (file < 0) return error("open");
-  // Whoever has made a link may have removed it by now, so that the file has
-  // one name again: another one than this.
+  // A link may have been removed since `open()`. The file then has one name,
+  // but not this one.
   struct stat opened = {}, named = {};
   if (fstat(file, &opened) != 0 || lstat(path.c_str(), &named) != 0 ||
       named.st_dev != opened.st_dev || named.st_ino != opened.st_ino ||
