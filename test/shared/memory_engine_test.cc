@@ -222,13 +222,19 @@ class MemoryEngineTest : public testing::Test {
     Deliver();
   }
 
+  // Calls `f` on another thread, and returns when that thread waits.
+  template <typename F>
+  auto AsyncThatWaits(F f) {
+    Deliver();  // Now all threads of queues wait.
+    const size_t waiters = clock_.NumWaiters();
+    auto result = Async(std::move(f));
+    clock_.AwaitWaiters(waiters + 1);
+    return result;
+  }
+
   // `a` adds an item, on a thread that sleeps in that call.
   std::future<absl::Status> AddSlowly() {
-    Deliver();
-    const size_t waiters = clock_.NumWaiters();
-    auto added = Async([this] { return Add(*a_, "x"); });
-    clock_.AwaitWaiters(waiters + 1);
-    return added;
+    return AsyncThatWaits([this] { return Add(*a_, "x"); });
   }
 
   // Returns when everything has come to its process.
@@ -533,22 +539,17 @@ TEST_F(MemoryEngineTest, TheEndOfAQueueEndsItsDrains) {
     options.partitions = partitions;
     auto queue = *Queue::Create(options);
     EXPECT_TRUE(Add(*queue, "x").ok());
-    Deliver();
-    const size_t waiters = clock_.NumWaiters();
-    auto drained = Async([&] {
+    auto drained = AsyncThatWaits([&] {
       return queue->ShutDownWithDrainWithin(absl::InfiniteDuration());
     });
-    clock_.AwaitWaiters(waiters + 1);
     queue.reset();
     EXPECT_FALSE(drained.get());
   }
 }
 
 TEST_F(MemoryEngineTest, ATimeoutThatEndsInAnOutageIsTheOutage) {
-  const size_t waiters = clock_.NumWaiters();
-  auto got = Async(
+  auto got = AsyncThatWaits(
       [this] { return a_->AcquireWithTimeout(absl::Seconds(5)).status(); });
-  clock_.AwaitWaiters(waiters + 1);
   engine_.SetFaults(Only(&Faults::away, true));
   EXPECT_TRUE(absl::IsUnavailable(Add(*a_, "x")));
   clock_.Step(absl::Seconds(5));
@@ -1029,10 +1030,8 @@ TEST_F(MemoryEngineTest, ASlowEngineDoesNotHoldUpTheHealthOfAController) {
   ASSERT_TRUE(controller->queue().Add("x"));
   controller->AwaitIdle();
   Deliver();
-  const size_t waiters = clock_.NumWaiters();
   engine_.SetFaults(Only(&Faults::request_delay, absl::Hours(1)));
-  auto idle = Async([&controller] { controller->AwaitIdle(); });
-  clock_.AwaitWaiters(waiters + 1);
+  auto idle = AsyncThatWaits([&controller] { controller->AwaitIdle(); });
   auto health = Async([&controller] { return controller->Healthy(); });
   // Only a failure waits so long.
   EXPECT_EQ(health.wait_for(std::chrono::seconds(30)),
