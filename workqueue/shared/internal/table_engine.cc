@@ -298,10 +298,10 @@ void TableEngine::State::Deliver() {
       [&](EngineTables& tables, bool /*full*/) {
         messages = tables.MessagesOf(listeners);
         if (elections.keys.empty()) return absl::OkStatus();
-        const auto store = tables.Open(EngineTables::kElections);
+        OrderedStore* const store = tables.Open(EngineTables::kElections);
         store->Prefetch(elections);
         for (const std::string& key : elections.keys) {
-          releases[key] = StoredElection(store.get(), key).releases();
+          releases[key] = StoredElection(store, key).releases();
         }
         return absl::OkStatus();
       });
@@ -373,10 +373,10 @@ absl::StatusOr<EngineReply> TableEngine::Client::Apply(
           }
           return heard;
         };
-        const auto store = tables.Open(*queue);
+        OrderedStore* const store = tables.Open(*queue);
         store->Prefetch(wanted);
         EngineRequest full_request = fits;  // and what was left in the inbox
-        StoredQueue rules(store.get(), send, kMostDue);
+        StoredQueue rules(store, send, kMostDue);
         std::vector<EngineOperation> left;
         // A queue that has been shut down would drop it.
         if (!full && !rules.IsShutDown()) left = tables.TakeInbox();
@@ -449,9 +449,9 @@ absl::StatusOr<EngineSnapshot> TableEngine::Client::TakeSnapshot(
       [&](EngineTables& tables, bool /*full*/) -> absl::Status {
         const absl::StatusOr<int64_t> queue = tables.FindQueue(queue_, layout_);
         if (!queue.ok()) return queue.status();
-        const auto store = tables.Open(*queue);
+        OrderedStore* const store = tables.Open(*queue);
         store->Prefetch(StoredQueue::WantedBy(request));
-        snapshot = StoredQueue(store.get(), nullptr)
+        snapshot = StoredQueue(store, nullptr)
                        .TakeSnapshot(request, TimeOf(request.now, tables));
         return absl::OkStatus();
       });
@@ -548,8 +548,8 @@ absl::StatusOr<Election::State> TableEngine::ElectionClient::Do(
     Call call, int64_t token, absl::Duration timeout) {
   Election::State result;
   const auto body = [&](EngineTables& tables, bool /*full*/) {
-    const auto store = tables.Open(EngineTables::kElections);
-    StoredElection election(store.get(), key_);
+    OrderedStore* const store = tables.Open(EngineTables::kElections);
+    StoredElection election(store, key_);
     result = election.Do(call, elector_, token,
                          absl::ToUnixNanos(state_->NowIn(tables)));
     if (call == Call::kRelease && result.done) tables.Notify();

@@ -53,9 +53,9 @@ class EngineTables {
                                             const std::string& layout) = 0;
 
   // The entries of a queue, or the elections, which have the number
-  // `kElections`. Nobody else has them until the transaction ends. Once in a
-  // transaction.
-  virtual std::unique_ptr<OrderedStore> Open(int64_t queue) = 0;
+  // `kElections`. Nobody else has them until the transaction ends. Each body
+  // opens one.
+  virtual OrderedStore* Open(int64_t queue) = 0;
   static constexpr int64_t kElections = 0;
 
   // The time, the same for all processes. Only after something has been read

@@ -76,7 +76,6 @@ class PostgresDatabase final : public EngineDatabase {
   size_t MaxItemBytes() const override { return kMaxItemBytes; }
 
  private:
-  class Store;
   class Tables;
   struct Sql;
 

@@ -471,40 +471,8 @@ absl::Status SqliteFile::TryTogether(const std::vector<Job*>& jobs) {
   return status;
 }
 
-// The entries of a queue.
-class SqliteFile::Store final : public OrderedStore {
- public:
-  Store(SqliteFile* file, int64_t queue) : file_(file), queue_(queue) {}
-
-  std::optional<std::string> Get(absl::string_view key) override {
-    Row row(file_, kGet);
-    if (!row.Bind(queue_).Bind(key).Step()) return std::nullopt;
-    return row.Bytes(0);
-  }
-  void Put(absl::string_view key, absl::string_view value) override {
-    Row(file_, kPut).Bind(queue_).Bind(key).Bind(value).Step();
-  }
-  void Delete(absl::string_view key) override {
-    Row(file_, kDelete).Bind(queue_).Bind(key).Step();
-  }
-  std::optional<Entry> First(absl::string_view prefix,
-                             absl::string_view after = "") override {
-    Row row(file_, kFrom);
-    if (!row.Bind(queue_).Bind(LeastKey(prefix, after)).Step()) {
-      return std::nullopt;
-    }
-    Entry entry = {row.Bytes(0), row.Bytes(1)};
-    if (!absl::StartsWith(entry.key, prefix)) return std::nullopt;
-    return entry;
-  }
-
- private:
-  SqliteFile* const file_;
-  const int64_t queue_;
-};
-
-// The tables, in a transaction.
-class SqliteFile::Tables final : public EngineTables {
+// The tables, in a transaction, and the entries of a queue.
+class SqliteFile::Tables final : public EngineTables, private OrderedStore {
  public:
   explicit Tables(SqliteFile* file) : file_(*file) {}
 
@@ -525,8 +493,9 @@ class SqliteFile::Tables final : public EngineTables {
     return sqlite3_last_insert_rowid(file_.connection_);
   }
 
-  std::unique_ptr<OrderedStore> Open(int64_t queue) override {
-    return std::make_unique<Store>(&file_, queue);
+  OrderedStore* Open(int64_t queue) override {
+    queue_ = queue;
+    return this;
   }
 
   // The kernel's clock, which all processes read alike. That of a `Clock`, and
@@ -601,12 +570,36 @@ class SqliteFile::Tables final : public EngineTables {
   void Notify() override { file_.has_messages_ = true; }
 
  private:
+  // OrderedStore
+  std::optional<std::string> Get(absl::string_view key) override {
+    Row row(&file_, kGet);
+    if (!row.Bind(queue_).Bind(key).Step()) return std::nullopt;
+    return row.Bytes(0);
+  }
+  void Put(absl::string_view key, absl::string_view value) override {
+    Row(&file_, kPut).Bind(queue_).Bind(key).Bind(value).Step();
+  }
+  void Delete(absl::string_view key) override {
+    Row(&file_, kDelete).Bind(queue_).Bind(key).Step();
+  }
+  std::optional<Entry> First(absl::string_view prefix,
+                             absl::string_view after) override {
+    Row row(&file_, kFrom);
+    if (!row.Bind(queue_).Bind(LeastKey(prefix, after)).Step()) {
+      return std::nullopt;
+    }
+    Entry entry = {row.Bytes(0), row.Bytes(1)};
+    if (!absl::StartsWith(entry.key, prefix)) return std::nullopt;
+    return entry;
+  }
+
   bool IsOfThisProcess(int64_t listener) {
     MutexLock lock(&file_.mu_);
     return file_.listeners_.count(listener) > 0;
   }
 
   SqliteFile& file_;
+  int64_t queue_ = 0;
 };
 
 absl::Status SqliteFile::TryOnce(const std::vector<Job*>& jobs, bool writes,

@@ -67,7 +67,6 @@ class SqliteFile final : public EngineDatabase {
   enum Query : int;
   class Row;
   class Tables;
-  class Store;
 
   struct Job : Call {
     const Body& body;
