@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -17,6 +18,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "workqueue/shared/internal/table_engine.h"
 #include "workqueue/shared/sqlite/internal/wake_file.h"
@@ -64,7 +66,6 @@ class SqliteFile final : public EngineDatabase {
   size_t MaxItemBytes() const override { return size_t{1} << 29; }
 
  private:
-  enum Query : int;
   class Row;
   class Tables;
 
@@ -84,7 +85,8 @@ class SqliteFile final : public EngineDatabase {
 
   absl::Status Connect(absl::Time deadline);
   absl::Status MakeTables();
-  absl::Status Prepare();
+  // Returns null after an error.
+  sqlite3_stmt* StatementOf(const char* query);
   // Executes statements without results.
   absl::Status Execute(const std::string& sql);
 
@@ -121,10 +123,10 @@ class SqliteFile final : public EngineDatabase {
   std::string name_;  // the path, from the root
   dev_t device_ = 0;  // where the file is, and which one
   ino_t inode_ = 0;
-  std::vector<sqlite3_stmt*> statements_;  // by Query
-  absl::Status error_;                     // of this transaction
-  bool is_busy_ = false;                   // It is that of other processes.
-  bool has_messages_ = false;              // that it has written
+  std::map<absl::string_view, sqlite3_stmt*> statements_;  // by their text
+  absl::Status error_;         // of this transaction
+  bool is_busy_ = false;       // It is that of other processes.
+  bool has_messages_ = false;  // that it has written
   // The word of commits after this process' last one, if another process waited
   // for that.
   std::optional<uint32_t> gives_way_since_;
