@@ -47,17 +47,14 @@ class FakeDatabase final : public EngineDatabase {
   }
   void Interrupted() override {}
   void Vacate(int64_t /*listener*/) override {}
-  uint32_t HeardSoFar() override {
+  void AwaitMessages(absl::Duration /*timeout*/) override {
     MutexLock lock(&mu_);
-    return wakes_;
-  }
-  void AwaitMessages(uint32_t heard, absl::Duration /*timeout*/) override {
-    MutexLock lock(&mu_);
-    looked_at_ = heard;
+    looked_at_ = heard_;
     const auto is_woken = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-      return wakes_ != heard;
+      return wakes_ != heard_;
     };
     mu_.Await(absl::Condition(&is_woken));
+    heard_ = wakes_;
   }
   void Wake() override {
     MutexLock lock(&mu_);
@@ -120,6 +117,7 @@ class FakeDatabase final : public EngineDatabase {
 
   absl::Mutex mu_;
   uint32_t wakes_ ABSL_GUARDED_BY(mu_) = 0;
+  uint32_t heard_ ABSL_GUARDED_BY(mu_) = 0;
   uint32_t looked_at_ ABSL_GUARDED_BY(mu_) = 0;
   std::atomic<int64_t> last_listener_{0};
   const int most_writes_;

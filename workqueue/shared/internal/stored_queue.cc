@@ -51,6 +51,30 @@ std::string Version() {
                       ".", WORKQUEUE_VERSION_PATCH);
 }
 
+// Whether an operation adds its item.
+bool Adds(EngineOperation::Code code) {
+  return code == EngineOperation::kAdd || code == EngineOperation::kAddAfter ||
+         code == EngineOperation::kReschedule ||
+         code == EngineOperation::kAddRateLimited ||
+         code == EngineOperation::kUnpark;
+}
+
+// Returns the kind, the weight and the group that an operation tells which
+// adds, or nothing.
+std::vector<std::string> GroupParts(const std::string& text) {
+  if (text.empty()) return {};
+  return absl::StrSplit(text, absl::MaxSplits(' ', 2));
+}
+
+// The bytes of an operation that come together into a key: those of the item,
+// and of its group.
+size_t KeyBytes(const EngineOperation& operation) {
+  const size_t size = operation.item.size();
+  if (!Adds(operation.code)) return size;
+  const std::vector<std::string> parts = GroupParts(operation.text);
+  return parts.size() == 3 ? size + parts[2].size() : size;
+}
+
 // Each returns the members that are stored. Their orders never change.
 template <typename M>
 auto FieldsOfMessage(M& m) {
@@ -79,18 +103,6 @@ auto FieldsOfClient(C& c) {
 }
 
 }  // namespace
-
-bool Adds(EngineOperation::Code code) {
-  return code == EngineOperation::kAdd || code == EngineOperation::kAddAfter ||
-         code == EngineOperation::kReschedule ||
-         code == EngineOperation::kAddRateLimited ||
-         code == EngineOperation::kUnpark;
-}
-
-std::vector<std::string> GroupParts(const std::string& text) {
-  if (text.empty()) return {};
-  return absl::StrSplit(text, absl::MaxSplits(' ', 2));
-}
 
 void EngineMessage::Deliver(EngineListener* listener) const {
   switch (kind) {
@@ -784,9 +796,9 @@ WantedEntries StoredQueue::WantedBy(const EngineSnapshotRequest& request) {
   return wanted;
 }
 
-std::optional<EngineReply> StoredQueue::Apply(const EngineRequest& request,
-                                              int64_t clock, int64_t run,
-                                              bool full) {
+std::optional<EngineReply> StoredQueue::Apply(
+    const EngineRequest& request, int64_t clock, int64_t run, bool full,
+    const std::vector<EngineOperation>& inbox) {
   request_ = &request;
   std::optional<Client> known = LoadClient(request.client);
   const int64_t number = static_cast<int64_t>(request.number);
@@ -815,9 +827,14 @@ std::optional<EngineReply> StoredQueue::Apply(const EngineRequest& request,
   }
   EngineReply reply;
   if (!request.looks_only) DoWhatIsDue(&reply);
+  for (const EngineOperation& it : inbox) {
+    if (Do(it) == kNewItem) ++reply.came_due;
+  }
   for (const EngineOperation& operation : request.operations) {
-    reply.results.push_back(full && Adds(operation.code) ? kMemoryFull
-                                                         : Do(operation));
+    // An item that waits, and is too long, would fail the requests of all.
+    reply.results.push_back(KeyBytes(operation) > max_item_bytes_ ? kItemTooLong
+                            : full && Adds(operation.code)        ? kMemoryFull
+                                                           : Do(operation));
   }
 
   // First to this client. Pushes that it has not received yet serve workers,

@@ -120,11 +120,10 @@ class EngineDatabase {
   // The listener is no longer in this process.
   virtual void Vacate(int64_t listener) = 0;
 
-  // Blocks until there may be new messages since `HeardSoFar()` returned
-  // `heard`, or for `timeout` on the machine's clock, and some seconds longer
-  // to connect. From one thread.
-  virtual uint32_t HeardSoFar() = 0;
-  virtual void AwaitMessages(uint32_t heard, absl::Duration timeout) = 0;
+  // Blocks until there may be new messages since the last call returned, or for
+  // `timeout` on the machine's clock, and some seconds longer to connect. From
+  // one thread.
+  virtual void AwaitMessages(absl::Duration timeout) = 0;
   // Ends that call, or the next one.
   virtual void Wake() = 0;
 

@@ -1205,8 +1205,7 @@ void PostgresDatabase::Wake() {
   wake_.Set();
 }
 
-void PostgresDatabase::AwaitMessages(uint32_t /*heard*/,
-                                     absl::Duration timeout) {
+void PostgresDatabase::AwaitMessages(absl::Duration timeout) {
   const absl::Time deadline = MachineTime() + timeout;
   pollfd waits[2] = {{wake_.fd(), POLLIN, 0}, {-1, POLLIN, 0}};
   // The calls tell an error.

@@ -69,8 +69,7 @@ class PostgresDatabase final : public EngineDatabase {
   absl::Status Run(const Call& call, const Body& body) override;
   void Interrupted() override {}  // A call looks at its flag often.
   void Vacate(int64_t listener) override;
-  uint32_t HeardSoFar() override { return 0; }
-  void AwaitMessages(uint32_t heard, absl::Duration timeout) override;
+  void AwaitMessages(absl::Duration timeout) override;
   void Wake() override;
   absl::StatusOr<EngineSettings> CheckSettings(absl::Time deadline) override;
   size_t MaxItemBytes() const override { return kMaxItemBytes; }

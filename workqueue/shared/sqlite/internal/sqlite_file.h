@@ -55,11 +55,9 @@ class SqliteFile final : public EngineDatabase {
   absl::Status Run(const Call& call, const Body& body) override;
   void Interrupted() override;
   void Vacate(int64_t listener) override;
-  uint32_t HeardSoFar() override {
-    return wake_file_->Read(WakeFile::kMessages);
-  }
-  void AwaitMessages(uint32_t heard, absl::Duration timeout) override {
-    wake_file_->Await(WakeFile::kMessages, heard, timeout);
+  void AwaitMessages(absl::Duration timeout) override {
+    wake_file_->Await(WakeFile::kMessages, heard_, timeout);
+    heard_ = wake_file_->Read(WakeFile::kMessages);
   }
   // Wakes the threads of other processes, too, for which this is no harm.
   void Wake() override;
@@ -112,6 +110,8 @@ class SqliteFile final : public EngineDatabase {
 
   const std::string path_;
   std::unique_ptr<WakeFile> wake_file_;
+  uint32_t heard_ =
+      0;  // the word of messages, as `AwaitMessages()` has seen it
 
   // Whether a thread has a transaction. It uses all members below the queue.
   sync::Mutex mu_;
