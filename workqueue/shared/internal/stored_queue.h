@@ -214,22 +214,23 @@ class StoredQueue {
   }
 
   static void Enqueue(Entry& e, int64_t sequence);
-  // Adds the item now. Returns whether it was not there.
-  bool Add(Entry& e, int64_t priority, bool retry);
-  // The same, as the result of an operation.
-  int64_t AddNow(Entry& e, int64_t priority, bool retry);
+  // Adds the item now. Returns the result of an operation.
+  int64_t Add(Entry& e, int64_t priority, bool retry);
   static void StopWaiting(Entry& e);
   void Wait(Entry& e, int64_t due, int64_t priority, bool retry, bool moves);
+  // Adds the item now, or after the delay. Returns what `Add()` does.
+  int64_t AddAfter(Entry& e, int64_t delay, int64_t priority, bool retry);
   static void Forget(Entry& e);
   // Whether the item takes part in the queue, after an add.
   static bool UnparkByAdd(Entry& e);
   int64_t RetryDelay(const Entry& e, int64_t least) const;
   void CountFailure(Entry& e, const std::string& error);
-  void StopProcessing(Entry& e);
+  // Returns whether the entry was dirty.
+  static bool StopProcessing(Entry& e);
   void Abandon(Entry& e, int64_t least, const std::string& error, bool fails);
   // `added_again` tells whether the entry was dirty.
-  void AddAgain(Entry& e, int64_t delay, int64_t priority, bool retry,
-                bool added_again);
+  int64_t AddAgain(Entry& e, int64_t delay, int64_t priority, bool retry,
+                   bool added_again);
   static std::optional<Limits> ParseLimits(const std::string& text);
   bool IsAtLimit(const Entry& e, const Limits& limits);
   void Park(Entry& e, bool stays, bool added_again);
