@@ -4,7 +4,6 @@
 #include "workqueue/shared/internal/open_shared_queue.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -232,15 +231,13 @@ absl::StatusOr<std::unique_ptr<SharedQueueParts>> OpenSharedQueue(
   auto parts = std::make_unique<SharedQueueParts>();
   parts->max_retry = *std::max_element(options.retry_schedule.begin(),
                                        options.retry_schedule.end());
-  if (!std::isinf(options.retries_per_second)) {
-    auto bucket = TokenBucket::Create(
-        options.retries_per_second, options.retry_burst, options.clock.clock());
-    if (!bucket.ok()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "retries_per_second, retry_burst: ", bucket.status().message()));
-    }
-    parts->bucket = *std::move(bucket);
+  auto bucket = TokenBucket::Create(options.retries_per_second,
+                                    options.retry_burst, options.clock.clock());
+  if (!bucket.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "retries_per_second, retry_burst: ", bucket.status().message()));
   }
+  parts->bucket = *std::move(bucket);
   PartitionedQueue::Partitions partitions;
   status = OpenPartitions(options, set_groups, deadline, &partitions);
   if (!status.ok()) return status;
