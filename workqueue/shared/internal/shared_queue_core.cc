@@ -228,7 +228,7 @@ absl::Status SharedQueueCore::Start(absl::Time deadline) {
     call.deadline = deadline;
     if (options_.set_groups) call.operations = {*options_.set_groups};
     if (metrics_ != nullptr) {
-      call.operations.push_back({EngineOperation::kOldest, "", 0, 0, 0});
+      call.operations.push_back({EngineOperation::kOldest});
     }
     Send(&call);
     if (!call.status.ok()) return call.status;
@@ -1321,7 +1321,7 @@ absl::StatusOr<EngineSnapshot> SharedQueueCore::TakeSnapshotWith(
 
 absl::Status SharedQueueCore::ShutDown() {
   const auto results =
-      Apply({{EngineOperation::kShutDown, "", EngineOperation::kAtOnce, 0, 0}});
+      Apply({{EngineOperation::kShutDown, "", EngineOperation::kAtOnce}});
   if (!results.ok()) return results.status();
   MutexLock lock(&mu_);
   TakeInShutDown(results->front());
@@ -1344,7 +1344,7 @@ absl::StatusOr<bool> SharedQueueCore::ShutDownWithDrain(
 
 absl::StatusOr<int64_t> SharedQueueCore::BeginDrain() {
   const auto results =
-      Apply({{EngineOperation::kShutDown, "", EngineOperation::kDrain, 0, 0}});
+      Apply({{EngineOperation::kShutDown, "", EngineOperation::kDrain}});
   if (!results.ok()) return results.status();
   return results->front();
 }
@@ -1384,7 +1384,7 @@ bool SharedQueueCore::AwaitDrained(absl::Span<SharedQueueCore* const> parts,
 absl::Status SharedQueueCore::Reopen() {
   // What waited when the queue was shut down is removed in parts, first.
   while (true) {
-    const auto results = Apply({{EngineOperation::kReopen, "", 0, 0, 0}});
+    const auto results = Apply({{EngineOperation::kReopen}});
     if (!results.ok()) return results.status();
     if (results->front() != kNotYet) return absl::OkStatus();
   }
@@ -1505,7 +1505,7 @@ absl::Time SharedQueueCore::Run(absl::Time now) {
       for (const auto& it : held_) {
         if (it.second->lost) continue;
         operations.push_back(
-            {EngineOperation::kRenew, it.second->item, it.second->token, 0, 0});
+            {EngineOperation::kRenew, it.second->item, it.second->token});
         renewed.push_back(it.first);
       }
       renew_at_ =
@@ -1513,7 +1513,7 @@ absl::Time SharedQueueCore::Run(absl::Time now) {
     }
     const auto give_back = [&](HeldItem* held) ABSL_NO_THREAD_SAFETY_ANALYSIS {
       operations.push_back({EngineOperation::kGiveBack, held->item, held->token,
-                            held->priority, 0});
+                            held->priority});
       ++ending_;
       Erase(held);
     };
@@ -1545,13 +1545,13 @@ absl::Time SharedQueueCore::Run(absl::Time now) {
     if (repairs) {
       oldest_at = operations.size();
       if (metrics_ != nullptr) {
-        operations.push_back({EngineOperation::kOldest, "", 0, 0, 0});
+        operations.push_back({EngineOperation::kOldest});
       }
       // Somebody may have deleted the queue's keys.
       groups_at = operations.size();
       if (options_.set_groups) operations.push_back(*options_.set_groups);
       if (set_limits_) operations.push_back(*set_limits_);
-      operations.push_back({EngineOperation::kRepair, "", 0, 0, 0});
+      operations.push_back({EngineOperation::kRepair});
       repair_at_ = now + WaitingLoop::Heartbeat();
     }
     absl::Status status;
