@@ -212,6 +212,13 @@ absl::Status CheckName(absl::string_view name) {
                    " bytes; the most is ", kMost));
 }
 
+absl::Status CheckVersion(absl::string_view schema, int64_t found) {
+  if (found == kVersion) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("the tables in the schema ", schema, " have the version ",
+                   found, ", and this library the version ", kVersion));
+}
+
 // An error of something that cannot have changed anything.
 absl::Status NothingChanged(const absl::Status& status) {
   return absl::IsUnknown(status) ? absl::UnavailableError(status.message())
@@ -699,11 +706,9 @@ void PostgresDatabase::Tables::Fetch(
     }
     if (n == kTime) {
       if (begins) now_ = absl::FromUnixMicros(rows.Number(i, 1));
-      if (rows.Number(i, 2) == kVersion) continue;
-      error_ = absl::FailedPreconditionError(absl::StrCat(
-          "the tables in the schema ", sql_.schema, " have the version ",
-          rows.Number(i, 2), ", and this library the version ", kVersion));
-      return;
+      error_ = CheckVersion(sql_.schema, rows.Number(i, 2));
+      if (!error_.ok()) return;
+      continue;
     }
     if (n > 0) {
       const auto r = static_cast<size_t>(n - 1);
@@ -1019,12 +1024,8 @@ absl::StatusOr<std::unique_ptr<PostgresConnection>> PostgresDatabase::Connect(
         absl::StrCat("the server has the version ", found.Number(0, 4),
                      "; 14 is the oldest that works"));
   }
-  if (found.Number(0, 0) != kVersion) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "the tables in the schema ", sql_->schema, " have the version ",
-        found.Number(0, 0), ", and this library the version ", kVersion));
-  }
-  const absl::Status known = CheckTables(found.Number(0, 1));
+  absl::Status known = CheckVersion(sql_->schema, found.Number(0, 0));
+  if (known.ok()) known = CheckTables(found.Number(0, 1));
   if (!known.ok()) return known;
   listener_table_ = found.Number(0, 2);
   if (!(*connection)->FindPooler(found.Number(0, 3))) {
