@@ -1090,27 +1090,20 @@ absl::Status PostgresDatabase::RunOnce(const Call& call, const Body& body,
     if (!connected.ok()) return NothingChanged(connected.status());
     connection = *std::move(connected);
   }
-  absl::Status status = TryOnce(call, body, full, again, connection.get());
-  MutexLock lock(&mu_);
-  if (connection->healthy() && !connection->InTransaction()) {
-    idle_.push_back(std::move(connection));
-  } else if (absl::IsUnavailable(status)) {
-    // The server may have been started again since they were used.
-    idle_.clear();
-  }
-  return status;
-}
-
-absl::Status PostgresDatabase::TryOnce(const Call& call, const Body& body,
-                                       bool full, bool again,
-                                       PostgresConnection* connection) {
-  Tables tables(this, call, full, again, connection);
+  Tables tables(this, call, full, again, connection.get());
   absl::Status status = body(tables, full);
   if (!tables.error().ok()) status = tables.error();
   if (status.ok()) status = tables.Commit();
   if (!status.ok() && connection->healthy() && connection->InTransaction()) {
     connection->Execute({{"ROLLBACK"}}, MachineTime() + kCleanUpTimeout)
         .IgnoreError();
+  }
+  MutexLock lock(&mu_);
+  if (connection->healthy() && !connection->InTransaction()) {
+    idle_.push_back(std::move(connection));
+  } else if (absl::IsUnavailable(status)) {
+    // The server may have been started again since they were used.
+    idle_.clear();
   }
   return status;
 }

@@ -89,8 +89,6 @@ class PostgresDatabase final : public EngineDatabase {
   // `again` if the end of an earlier attempt is not known.
   absl::Status RunOnce(const Call& call, const Body& body, bool full,
                        bool again);
-  absl::Status TryOnce(const Call& call, const Body& body, bool full,
-                       bool again, PostgresConnection* connection);
 
   // The listener is in this process from now on. `server` is when the server
   // has been started.
