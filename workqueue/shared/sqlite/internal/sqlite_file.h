@@ -18,7 +18,6 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "workqueue/shared/internal/table_engine.h"
 #include "workqueue/shared/sqlite/internal/wake_file.h"
@@ -83,7 +82,7 @@ class SqliteFile final : public EngineDatabase {
 
   absl::Status Connect(absl::Time deadline);
   absl::Status MakeTables();
-  // Returns null after an error.
+  // The statement of a literal. Null after an error.
   sqlite3_stmt* StatementOf(const char* query);
   // Executes statements without results.
   absl::Status Execute(const std::string& sql);
@@ -123,8 +122,8 @@ class SqliteFile final : public EngineDatabase {
   std::string name_;  // the path, from the root
   dev_t device_ = 0;  // where the file is, and which one
   ino_t inode_ = 0;
-  std::map<absl::string_view, sqlite3_stmt*> statements_;  // by their text
-  absl::Status error_;         // of this transaction
+  std::map<const char*, sqlite3_stmt*> statements_;  // by their literals
+  absl::Status error_;                               // of this transaction
   bool is_busy_ = false;       // It is that of other processes.
   bool has_messages_ = false;  // that it has written
   // The word of commits after this process' last one, if another process waited
