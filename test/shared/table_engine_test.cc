@@ -31,26 +31,6 @@
 namespace workqueue::internal::table_engine_test {
 namespace {
 
-// Another one's entries.
-class StoreOf final : public OrderedStore {
- public:
-  explicit StoreOf(OrderedStore* store) : store_(*store) {}
-  std::optional<std::string> Get(absl::string_view key) override {
-    return store_.Get(key);
-  }
-  void Put(absl::string_view key, absl::string_view value) override {
-    store_.Put(key, value);
-  }
-  void Delete(absl::string_view key) override { store_.Delete(key); }
-  std::optional<Entry> First(absl::string_view prefix,
-                             absl::string_view after) override {
-    return store_.First(prefix, after);
-  }
-
- private:
-  OrderedStore& store_;
-};
-
 // Has one queue, and forgets its first listener. A message comes to that when
 // the engine has looked. Refuses all but the first `most_writes`.
 class FakeDatabase final : public EngineDatabase {
@@ -67,17 +47,14 @@ class FakeDatabase final : public EngineDatabase {
   }
   void Interrupted() override {}
   void Vacate(int64_t /*listener*/) override {}
-  uint32_t HeardSoFar() override {
+  void AwaitMessages(absl::Duration /*timeout*/) override {
     MutexLock lock(&mu_);
-    return wakes_;
-  }
-  void AwaitMessages(uint32_t heard, absl::Duration /*timeout*/) override {
-    MutexLock lock(&mu_);
-    looked_at_ = heard;
+    looked_at_ = heard_;
     const auto is_woken = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-      return wakes_ != heard;
+      return wakes_ != heard_;
     };
     mu_.Await(absl::Condition(&is_woken));
+    heard_ = wakes_;
   }
   void Wake() override {
     MutexLock lock(&mu_);
@@ -108,9 +85,7 @@ class FakeDatabase final : public EngineDatabase {
                                       const std::string& /*layout*/) override {
       return 1;
     }
-    std::unique_ptr<OrderedStore> Open(int64_t /*queue*/) override {
-      return std::make_unique<StoreOf>(&database_.store_);
-    }
+    OrderedStore* Open(int64_t /*queue*/) override { return &database_.store_; }
     absl::Time Now() override { return absl::UnixEpoch(); }
     int64_t AddListener(int64_t /*queue*/) override {
       return ++database_.last_listener_;
@@ -142,6 +117,7 @@ class FakeDatabase final : public EngineDatabase {
 
   absl::Mutex mu_;
   uint32_t wakes_ ABSL_GUARDED_BY(mu_) = 0;
+  uint32_t heard_ ABSL_GUARDED_BY(mu_) = 0;
   uint32_t looked_at_ ABSL_GUARDED_BY(mu_) = 0;
   std::atomic<int64_t> last_listener_{0};
   const int most_writes_;

@@ -20,11 +20,18 @@ class Handle {
  public:
   Handle() = default;
 
+  // For whoever finds objects by their numbers, which come one after the other.
+  static Handle Numbered(uint64_t id) { return {0, id}; }
+
   // Whether the handle identifies an object, which may have been destroyed.
   explicit operator bool() const { return id_ != 0; }
 
   friend bool operator==(const Handle& a, const Handle& b) {
     return a.id_ == b.id_;
+  }
+  // Whether `a` was made before `b`.
+  friend bool operator<(const Handle& a, const Handle& b) {
+    return a.id_ < b.id_;
   }
   friend bool operator!=(const Handle& a, const Handle& b) { return !(a == b); }
 

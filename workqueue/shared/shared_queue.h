@@ -266,14 +266,14 @@ class SharedQueue final : public PriorityInterface<T>,
         queue_(*parts_->queue) {}
 
   // Returns what `lease` leases of this queue; null if nothing.
-  const HeldByLease* LeasedBy(const Lease<T>& lease) const;
+  HeldByLease* LeasedBy(const Lease<T>& lease) const;
   // Ends `*lease` by an operation of that code. Returns what tells the engine,
   // if it does not know yet.
   Operation Release(Lease<T>* lease, Operation::Code code);
 
   Operation MakeOperation(Operation::Code code, const T& item, int64_t x = 0,
                           int64_t y = 0, int64_t z = 0) const {
-    return {code, codec_.encode(item), x, y, z, ""};
+    return {code, codec_.encode(item), x, y, z};
   }
 
   // The delays of an item whose processing has failed, in ticks: at least the
@@ -333,20 +333,15 @@ class SharedQueue final : public PriorityInterface<T>,
 template <typename T>
 class SharedQueue<T>::HeldByLease final : public QueuedItem<T> {
  public:
-  HeldByLease(T item, internal::HeldItem* held)
-      : QueuedItem<T>(std::move(item)), held_(held) {
+  HeldByLease(T item, internal::HeldItem* the_held)
+      : QueuedItem<T>(std::move(item)), held(the_held) {
     this->set_priority(static_cast<int>(held->priority));
     this->set_is_retry(held->failures > 0);
   }
 
-  internal::HeldItem* held() const { return held_; }
-
+  internal::HeldItem* const held;
   // That of a failure. It is one retry, however often `Fail()` is called.
-  Reservation& retry() const { return retry_; }
-
- private:
-  internal::HeldItem* const held_;
-  mutable Reservation retry_;
+  Reservation retry;
 };
 
 template <typename T>
@@ -415,7 +410,7 @@ auto SharedQueue<T>::ChooseDelays(const Reservation& retry,
                                   std::optional<absl::Duration> retry_after)
     -> RetryDelays {
   const internal::Ticks& ticks = queue_.ticks();
-  int64_t least = ticks.From(parts_->DelayOf(retry));
+  int64_t least = ticks.From(retry.Delay());
   int64_t other = -1;
   if (after.has_value() && *after != absl::ZeroDuration()) {
     other = ticks.From(*after);
@@ -448,7 +443,7 @@ absl::Status SharedQueue<T>::AddItems(const AddOptions& options,
   Reservation retry;
   for (const T& item : items) {
     if (options.rate_limited) {
-      retry = parts_->NextRetry();
+      retry = parts_->bucket->Reserve();
       const RetryDelays delays =
           ChooseDelays(retry, options.after, options.retry_after);
       adds.push_back(MakeOperation(Operation::kAddRateLimited, item,
@@ -656,16 +651,16 @@ absl::StatusOr<FailureOutcome> SharedQueue<T>::Fail(
     Lease<T>* lease, const absl::Status& error,
     const FailureLedgerOptions& limits,
     std::optional<absl::Duration> retry_after) {
-  const HeldByLease* const leased = LeasedBy(*lease);
+  HeldByLease* const leased = LeasedBy(*lease);
   if (leased == nullptr) {
     return absl::InvalidArgumentError("lease leases no item of this queue");
   }
   absl::Status status = internal::CheckFailureLedgerOptions(limits);
   if (!status.ok()) return status;
-  Reservation& retry = leased->retry();
-  if (!retry.ok()) retry = parts_->NextRetry();
+  Reservation& retry = leased->retry;
+  if (!retry.ok()) retry = parts_->bucket->Reserve();
   const RetryDelays delays = ChooseDelays(retry, std::nullopt, retry_after);
-  const internal::HeldItem* const held = leased->held();
+  const internal::HeldItem* const held = leased->held;
   const absl::StatusOr<std::vector<int64_t>> results = queue_.Apply(
       {{Operation::kFail, held->item, held->token, delays.least, delays.other,
         absl::StrCat(held->priority, TextOf(limits),
@@ -680,11 +675,9 @@ absl::StatusOr<FailureOutcome> SharedQueue<T>::Fail(
 }
 
 template <typename T>
-auto SharedQueue<T>::LeasedBy(const Lease<T>& lease) const
-    -> const HeldByLease* {
+auto SharedQueue<T>::LeasedBy(const Lease<T>& lease) const -> HeldByLease* {
   const internal::LeaseOwner<T>* const owner = this;
-  return static_cast<const HeldByLease*>(
-      internal::LeaseAccess::ItemOf(lease, owner));
+  return static_cast<HeldByLease*>(internal::LeaseAccess::ItemOf(lease, owner));
 }
 
 template <typename T>
@@ -693,7 +686,7 @@ auto SharedQueue<T>::Release(Lease<T>* lease, Operation::Code code)
   const internal::LeaseOwner<T>* const owner = this;
   const std::unique_ptr<HeldByLease> ended(
       static_cast<HeldByLease*>(internal::LeaseAccess::Release(lease, owner)));
-  Operation end = queue_.End(ended->held(), code);
+  Operation end = queue_.End(ended->held, code);
   leases_.Decrement();
   return end;
 }
@@ -708,7 +701,7 @@ absl::Status SharedQueue<T>::Requeue(Lease<T>* lease,
   absl::Status status =
       internal::CheckOnlyTimeAndPriority("Requeue()", options);
   if (!status.ok()) return status;
-  const internal::HeldItem* const held = leased->held();
+  const internal::HeldItem* const held = leased->held;
   status = queue_
                .Apply({{Operation::kRequeue, held->item, held->token,
                         queue_.ticks().From(
@@ -723,7 +716,7 @@ absl::Status SharedQueue<T>::Requeue(Lease<T>* lease,
 template <typename T>
 int SharedQueue<T>::FailuresBefore(const Lease<T>& lease) const {
   const HeldByLease* const leased = LeasedBy(lease);
-  return leased == nullptr ? 0 : static_cast<int>(leased->held()->failures);
+  return leased == nullptr ? 0 : static_cast<int>(leased->held->failures);
 }
 
 template <typename T>
@@ -741,7 +734,7 @@ absl::StatusOr<size_t> SharedQueue<T>::UnparkAll() {
   if (!taken.ok()) return taken.status();
   std::vector<Operation> operations;
   for (auto it = taken->parked.rbegin(); it != taken->parked.rend(); ++it) {
-    operations.push_back({Operation::kUnpark, it->item, 0, 0, 0, ""});
+    operations.push_back({Operation::kUnpark, it->item});
   }
   const absl::StatusOr<std::vector<int64_t>> results =
       queue_.Apply(std::move(operations));
@@ -939,9 +932,9 @@ bool SharedQueue<T>::EndLeases(absl::Span<QueuedItem<T>* const> items,
   ends.reserve(items.size());
   for (QueuedItem<T>* item : items) {
     const std::unique_ptr<HeldByLease> ended(static_cast<HeldByLease*>(item));
-    ends.push_back(queue_.End(ended->held(), end == internal::LeaseEnd::kDone
-                                                 ? Operation::kDone
-                                                 : Operation::kGiveBack));
+    ends.push_back(queue_.End(ended->held, end == internal::LeaseEnd::kDone
+                                               ? Operation::kDone
+                                               : Operation::kGiveBack));
   }
   const absl::StatusOr<bool> result = queue_.ApplyEnds(std::move(ends));
   for (size_t i = 0; i < items.size(); ++i) leases_.Decrement();
@@ -950,12 +943,12 @@ bool SharedQueue<T>::EndLeases(absl::Span<QueuedItem<T>* const> items,
 
 template <typename T>
 int64_t SharedQueue<T>::TokenOf(const QueuedItem<T>& item) const {
-  return static_cast<const HeldByLease&>(item).held()->token;
+  return static_cast<const HeldByLease&>(item).held->token;
 }
 
 template <typename T>
 bool SharedQueue<T>::IsLost(const QueuedItem<T>& item) const {
-  return queue_.IsLost(*static_cast<const HeldByLease&>(item).held());
+  return queue_.IsLost(*static_cast<const HeldByLease&>(item).held);
 }
 
 }  // namespace workqueue

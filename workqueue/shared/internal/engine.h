@@ -63,7 +63,7 @@ struct EngineOperation {
   static constexpr int64_t kAtOnce = 2;
 
   Code code;
-  std::string item;
+  std::string item = {};
   int64_t x = 0;
   int64_t y = 0;
   int64_t z = 0;

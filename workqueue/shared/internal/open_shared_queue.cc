@@ -4,7 +4,6 @@
 #include "workqueue/shared/internal/open_shared_queue.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -145,20 +144,15 @@ void CountError(const SharedQueueOptionsBase& options) {
   }
 }
 
-std::unique_ptr<Engine> NewEngine(const SharedQueueOptionsBase& options,
-                                  size_t i) {
-  const size_t n = static_cast<size_t>(options.partitions);
-  const std::string name = PartitionName(options.name, i, n);
-  if (options.engine != nullptr) {
-    return options.engine->NewEngine(name, n, options.client_name);
-  }
-  return std::make_unique<RedisEngine>(name, n, options.redis);
-}
-
 std::unique_ptr<SharedQueueCore> NewPartition(
     const SharedQueueOptionsBase& options, size_t i,
-    std::unique_ptr<Engine> engine,
     const std::optional<EngineOperation>& set_groups) {
+  const size_t n = static_cast<size_t>(options.partitions);
+  const std::string name = PartitionName(options.name, i, n);
+  std::unique_ptr<Engine> engine =
+      options.engine != nullptr
+          ? options.engine->NewEngine(name, n, options.client_name)
+          : std::make_unique<RedisEngine>(name, n, options.redis);
   SharedQueueCore::Options core = {
       options, options.clock.LoopOrNew(options.name),
       options.clock_is_the_servers ||
@@ -167,8 +161,7 @@ std::unique_ptr<SharedQueueCore> NewPartition(
   core.name = NameOf(options, i);
   // Bounds of groups count what is in hand. Each partition serves its workers
   // by pushes. A test with a clock of its own decides what happens when.
-  if (options.partitions > 1 || set_groups ||
-      options.clock.clock() != Clock::GetRealClock()) {
+  if (n > 1 || set_groups || options.clock.clock() != Clock::GetRealClock()) {
     core.prefetch = 0;
   }
   return std::make_unique<SharedQueueCore>(std::move(core), std::move(engine));
@@ -181,8 +174,7 @@ absl::Status OpenPartitions(const SharedQueueOptionsBase& options,
                             PartitionedQueue::Partitions* partitions) {
   const size_t n = static_cast<size_t>(options.partitions);
   for (size_t i = 0; i < n; ++i) {
-    partitions->push_back(
-        NewPartition(options, i, NewEngine(options, i), set_groups));
+    partitions->push_back(NewPartition(options, i, set_groups));
   }
   std::vector<absl::StatusOr<std::string>> problems(n);
   PartitionedQueue::ForEach(n, [&](size_t i) {
@@ -232,15 +224,13 @@ absl::StatusOr<std::unique_ptr<SharedQueueParts>> OpenSharedQueue(
   auto parts = std::make_unique<SharedQueueParts>();
   parts->max_retry = *std::max_element(options.retry_schedule.begin(),
                                        options.retry_schedule.end());
-  if (!std::isinf(options.retries_per_second)) {
-    auto bucket = TokenBucket::Create(
-        options.retries_per_second, options.retry_burst, options.clock.clock());
-    if (!bucket.ok()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "retries_per_second, retry_burst: ", bucket.status().message()));
-    }
-    parts->bucket = *std::move(bucket);
+  auto bucket = TokenBucket::Create(options.retries_per_second,
+                                    options.retry_burst, options.clock.clock());
+  if (!bucket.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "retries_per_second, retry_burst: ", bucket.status().message()));
   }
+  parts->bucket = *std::move(bucket);
   PartitionedQueue::Partitions partitions;
   status = OpenPartitions(options, set_groups, deadline, &partitions);
   if (!status.ok()) return status;

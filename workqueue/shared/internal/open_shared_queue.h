@@ -23,17 +23,7 @@ namespace workqueue::internal {
 //
 // The parts of a `SharedQueue` that do not depend on the type of its items.
 struct SharedQueueParts {
-  // Reserves this process' next retry, if there is a limit.
-  Reservation NextRetry() {
-    return bucket != nullptr ? bucket->Reserve() : Reservation();
-  }
-
-  // Returns the least delay of the retry.
-  absl::Duration DelayOf(const Reservation& retry) const {
-    return bucket != nullptr ? retry.Delay() : absl::ZeroDuration();
-  }
-
-  std::shared_ptr<TokenBucket> bucket;  // null if there is no limit
+  std::unique_ptr<TokenBucket> bucket;  // of this process' retries
   absl::Duration max_retry;             // the longest of the retry schedule
   std::unique_ptr<ByteQueue> queue;
 };

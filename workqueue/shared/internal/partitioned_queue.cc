@@ -306,7 +306,7 @@ absl::StatusOr<std::vector<HeldItem*>> PartitionedQueue::Acquire(
       const MutexUnlock unlock(&mu_);
       parker->ParkUntil(end);
     }
-    result = *Remove(id).front().result;
+    result = *waiters_.extract(id).mapped().result;
   }
   if (result.ok()) return std::vector<HeldItem*>{*result};
   if (absl::IsDeadlineExceeded(result.status())) {
@@ -332,10 +332,8 @@ AcquireId PartitionedQueue::AddWaiter(Waiter waiter) {
   AcquireId id;
   {
     MutexLock lock(&mu_);
-    waiters_.push_back(std::move(waiter));
-    Entry* const entry = entries_.New();
-    entry->waiter = std::prev(waiters_.end());
-    id = waiters_.back().id = entries_.HandleOf(entry);
+    id = waiter.id = AcquireId::Numbered(++last_waiter_);
+    waiters_.emplace(id, std::move(waiter));
     requests_ += n;
   }
   for (size_t p = 0; p < n; ++p) Ask(id, p);
@@ -370,10 +368,10 @@ void PartitionedQueue::Receive(AcquireId waiter, size_t partition,
     if (item.ok()) {
       if (!waits(it)) {
         // This one has an item already, or waits no more. Another one may.
-        const auto other =
-            std::find_if(waiters_.begin(), waiters_.end(),
-                         [&waits](const Waiter& each) { return waits(&each); });
-        it = other == waiters_.end() ? nullptr : &*other;
+        const auto other = std::find_if(
+            waiters_.begin(), waiters_.end(),
+            [&waits](const auto& each) { return waits(&each.second); });
+        it = other == waiters_.end() ? nullptr : &other->second;
       }
       if (it != nullptr) {
         wake = Finish(it, item);
@@ -418,41 +416,33 @@ void PartitionedQueue::Withdraw(const Waiter& waiter) {
 }
 
 void PartitionedQueue::RunCallback(AcquireId id) {
-  Waiters called;  // destroyed without the lock
+  Waiters::node_type called;  // destroyed without the lock
   {
     MutexLock lock(&mu_);
-    called = Remove(id);
+    called = waiters_.extract(id);
   }
   const absl::Cleanup end = [this, &called] {
-    called.clear();
+    called = {};
     MutexLock lock(&mu_);
     --tasks_;
   };
-  Waiter& waiter = called.front();
+  Waiter& waiter = called.mapped();
   std::move(waiter.callback)(*std::move(waiter.result));
 }
 
 bool PartitionedQueue::CancelAcquire(AcquireId id) {
-  Waiters cancelled;  // destroyed without the lock
+  Waiters::node_type cancelled;  // destroyed without the lock
   MutexLock lock(&mu_);
   const Waiter* const waiter = Find(id);
   if (waiter == nullptr || waiter->result.has_value()) return false;
   Withdraw(*waiter);
-  cancelled = Remove(id);
+  cancelled = waiters_.extract(id);
   return true;
 }
 
 PartitionedQueue::Waiter* PartitionedQueue::Find(AcquireId id) {
-  Entry* const entry = entries_.Find(id);
-  return entry == nullptr ? nullptr : &*entry->waiter;
-}
-
-PartitionedQueue::Waiters PartitionedQueue::Remove(AcquireId id) {
-  Entry* const entry = entries_.Find(id);
-  Waiters removed;
-  removed.splice(removed.end(), waiters_, entry->waiter);
-  entries_.Delete(entry);
-  return removed;
+  const auto found = waiters_.find(id);
+  return found == waiters_.end() ? nullptr : &found->second;
 }
 
 void PartitionedQueue::WakeLoop(absl::Time at) {
@@ -470,12 +460,12 @@ absl::Time PartitionedQueue::Run(absl::Time now) {
     surplus.swap(surplus_);
     if (now >= ask_again_at_) {
       ask_again_at_ = absl::InfiniteFuture();
-      for (Waiter& waiter : waiters_) {
+      for (auto& [id, waiter] : waiters_) {
         if (waiter.result.has_value()) continue;
         for (size_t p = 0; p < waiter.requests.size(); ++p) {
           if (!waiter.requests[p].ended) continue;
           waiter.requests[p].ended = false;
-          again.emplace_back(waiter.id, p);
+          again.emplace_back(id, p);
           ++requests_;
         }
       }

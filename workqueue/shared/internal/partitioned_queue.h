@@ -6,7 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,7 +21,6 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "workqueue/base/mutex_lock.h"
-#include "workqueue/base/slot_map.h"
 #include "workqueue/base/wake_time.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/parker.h"
@@ -116,11 +115,8 @@ class PartitionedQueue final : public ByteQueue, private WaitingLoop::Client {
     // The worker gets this, and waits no more.
     std::optional<absl::StatusOr<HeldItem*>> result;
   };
-  using Waiters = std::list<Waiter>;
-
-  struct Entry : SlotMapEntry {
-    Waiters::iterator waiter;
-  };
+  // In the order in which they have come.
+  using Waiters = std::map<AcquireId, Waiter>;
 
   // A request that is to be withdrawn.
   struct Withdrawal {
@@ -162,7 +158,6 @@ class PartitionedQueue final : public ByteQueue, private WaitingLoop::Client {
 
   // Returns null if `id` names nothing.
   Waiter* Find(AcquireId id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  Waiters Remove(AcquireId id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void WakeLoop(absl::Time at) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool NothingPending() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
@@ -171,7 +166,7 @@ class PartitionedQueue final : public ByteQueue, private WaitingLoop::Client {
 
   sync::Mutex mu_;
   Waiters waiters_ ABSL_GUARDED_BY(mu_);
-  SlotMap<Entry, AcquireTag> entries_ ABSL_GUARDED_BY(mu_);
+  uint64_t last_waiter_ ABSL_GUARDED_BY(mu_) = 0;
   size_t requests_ ABSL_GUARDED_BY(mu_) = 0;  // made, and neither answered
                                               // nor withdrawn
   // Callbacks that will run, or run, and calls that block.

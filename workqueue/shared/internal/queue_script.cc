@@ -530,30 +530,30 @@ local function add_to_groups(item, e, priority)
   if e[STATE] == QUEUED then enqueue_last(item, e) end
 end
 
--- Adds the item now. Returns whether it was not there.
+-- Adds the item now. Returns 2 if it was not there, and otherwise 1.
 local function add(item, e, priority)
-  if not unpark_by_add(item, e) then return false end
+  if not unpark_by_add(item, e) then return 1 end
   if grouped and (e[STATE] == IDLE or e[STATE] == PROCESSING) then
     e.k = kind
   elseif grouped then
     add_to_groups(item, e, priority)
-    return false
+    return 1
   end
   if e[STATE] == IDLE then
     e[PRIORITY], e[SINCE] = priority, now
     enqueue_last(item, e)
-    return true
+    return 2
   elseif e[STATE] == PROCESSING then
     e[STATE], e[PRIORITY], e[SINCE] = DIRTY, priority, now
     dirty = dirty + 1
-    return true
+    return 2
   elseif priority > e[PRIORITY] then
     e[PRIORITY] = priority
     if e[STATE] == QUEUED then
       write('ZADD', READY, -priority, member(e[SEQUENCE], item))
     end
   end
-  return false
+  return 1
 end
 
 local function stop_waiting(item, e)
@@ -583,6 +583,13 @@ local function wait(item, e, due, priority, moves)
   write('ZADD', WAITING, due, member(sequence, item))
 end
 
+-- Adds the item now, or after the delay. Returns what `add` does.
+local function add_after(item, e, delay, priority)
+  if delay <= 0 then return add(item, e, priority) end
+  wait(item, e, now + delay, priority, false)
+  return 1
+end
+
 -- The delay that the retry schedule has after so many failures as the item has,
 -- but at least `least`, and at most `other` unless that is -1.
 local function retry_delay(e, least, other)
@@ -607,12 +614,14 @@ local function count_failure(item, e, error)
   list_failures(item, e)
 end
 
--- Ends the processing of the item, which may have been added again meanwhile.
+-- Ends the processing of the item. Returns whether it was added again meanwhile.
 local function stop_processing(item, e)
+  local added_again = e[STATE] == DIRTY
   write('ZREM', LEASES, item)
   leave_process(item, e)
-  if e[STATE] == DIRTY then dirty = math.max(0, dirty - 1) end
+  if added_again then dirty = math.max(0, dirty - 1) end
   e[STATE], e[TOKEN] = IDLE, 0
+  return added_again
 end
 
 -- Returns what the text of a failure, or of limits, says; see K and P. Nothing if
@@ -662,9 +671,7 @@ local function abandon(item, e, least, error, fails)
     local _, most_failures, longest, room, stays = parse_limits(limits)
     if room and is_at_limit(e, most_failures, longest, room) and
         now - tonumber(redis.call('ZSCORE', LEASES, item) or now) <= lease / 2 then
-      local added_again = e[STATE] == DIRTY
-      stop_processing(item, e)
-      park(item, e, stays, added_again)
+      park(item, e, stays, stop_processing(item, e))
       return
     end
   end
@@ -676,8 +683,7 @@ local function abandon(item, e, least, error, fails)
     write('ZADD', LEASES, now + delay, item)
     return
   end
-  local added_again = e[STATE] == DIRTY
-  stop_processing(item, e)
+  local added_again = stop_processing(item, e)
   if delay <= 0 or (state ~= 0 and added_again) then
     add(item, e, e[PRIORITY])
   elseif state == 0 then
@@ -688,15 +694,13 @@ end
 -- Adds an item again whose processing has ended; `added_again` tells whether it
 -- was dirty. Then it is queued now, and does not wait besides: that wait would
 -- end during the next processing, and make it dirty again. In a queue that has
--- been shut down nothing else is added.
+-- been shut down nothing else is added. Returns what `add` does.
 local function add_again(item, e, delay, priority, added_again)
-  if added_again then
-    enqueue_last(item, e)
-  elseif state == 0 and delay > 0 then
-    wait(item, e, now + delay, priority, false)
-  elseif state == 0 then
-    add(item, e, priority)
+  if state == 0 and not added_again then
+    return add_after(item, e, delay, priority)
   end
+  if added_again then enqueue_last(item, e) end
+  return 1
 end
 
 -- The same for the places that groups add.
@@ -800,28 +804,15 @@ local function check_failures()
   told = told or checked ~= from
 end
 
--- The operations. They return 0 or 1 for false or true, and `add` 2 if the item
+-- The operations. They return 0 or 1 for false or true, and what adds 2 if the item
 -- was not there. What follows the item's entry is x, y, z and text:
 local transitions = {
-  -- Add: priority. Nothing in a queue that has been shut down.
-  A = function(item, e, priority)
-    if state ~= 0 then return 0 end
-    if add(item, e, priority) then return 2 end
-    return 1
-  end,
+  -- Add: priority.
+  A = add,
   -- Add after: delay, priority.
-  W = function(item, e, delay, priority)
-    if state ~= 0 then return 0 end
-    if delay > 0 then
-      wait(item, e, now + delay, priority, false)
-      return 1
-    end
-    if add(item, e, priority) then return 2 end
-    return 1
-  end,
+  W = add_after,
   -- Reschedule: delay.
   M = function(item, e, delay)
-    if state ~= 0 then return 0 end
     if grouped and e[DUE_SEQUENCE] ~= 0 then kind = e.d end
     if delay > 0 then
       wait(item, e, now + delay, 0, true)
@@ -832,8 +823,7 @@ local transitions = {
       priority = math.max(priority, e[DUE_PRIORITY])
       stop_waiting(item, e)
     end
-    if add(item, e, priority) then return 2 end
-    return 1
+    return add(item, e, priority)
   end,
   -- Cancel the wait.
   C = function(item, e)
@@ -848,13 +838,7 @@ local transitions = {
     if not unpark_by_add(item, e) then return 1 end
     local delay = retry_delay(e, least, other)
     count_failure(item, e, '')
-    if state ~= 0 then return 0 end
-    if delay > 0 then
-      wait(item, e, now + delay, priority, false)
-      return 1
-    end
-    if add(item, e, priority) then return 2 end
-    return 1
+    return state == 0 and add_after(item, e, delay, priority) or 0
   end,
   -- Forget the failures.
   F = function(item, e)
@@ -864,28 +848,17 @@ local transitions = {
   end,
   -- Done: token.
   D = function(item, e)
-    local added_again = e[STATE] == DIRTY
-    stop_processing(item, e)
-    if added_again then enqueue_last(item, e) end
+    if stop_processing(item, e) then enqueue_last(item, e) end
     return 1
   end,
   -- Give back: token, priority at which it was handed out. Ends the processing
   -- without a result: the item is queued again, before all others of its
   -- priority.
   G = function(item, e, _, priority)
-    write('ZREM', LEASES, item)
-    e[TOKEN] = 0
-    if grouped then
-      local k = e.h or 0
-      e.k = e[STATE] == PROCESSING and k or math.min(e.k, k)
-      leave_process(item, e)
-    end
-    if e[STATE] == PROCESSING then
-      e[PRIORITY] = priority
-    else
-      e[PRIORITY] = math.max(e[PRIORITY], priority)
-      dirty = math.max(0, dirty - 1)
-    end
+    local k = e.h or 0
+    local added_again = stop_processing(item, e)
+    if grouped then e.k = added_again and math.min(e.k, k) or k end
+    e[PRIORITY] = added_again and math.max(e[PRIORITY], priority) or priority
     front = front - 1
     e[SEQUENCE] = front
     enqueue(item, e)
@@ -903,9 +876,8 @@ local transitions = {
   K = function(item, e, _, least, other, text)
     local priority, most, longest, room, stays, error = parse_limits(text)
     local delay = retry_delay(e, least, other)
-    local added_again = e[STATE] == DIRTY
+    local added_again = stop_processing(item, e)
     kind = 1
-    stop_processing(item, e)
     count_failure(item, e, error)
     local failures = e[FAILURES]
     local parks = is_at_limit(e, most, longest, room)
@@ -919,17 +891,13 @@ local transitions = {
   -- Done and Add after: token, delay, priority. A server whose memory is full does
   -- that, too.
   Q = function(item, e, _, delay, priority)
-    local added_again = e[STATE] == DIRTY
-    stop_processing(item, e)
-    add_again(item, e, delay, priority, added_again)
-    return (added_again or delay > 0 or state ~= 0) and 1 or 2
+    return add_again(item, e, delay, priority, stop_processing(item, e))
   end,
   -- Put a parked item back.
   U = function(item, e)
-    if not is_parked(e) or state ~= 0 then return 0 end
+    if not is_parked(e) then return 0 end
     forget(item, e)
-    add(item, e, e[PRIORITY])
-    return 2
+    return add(item, e, e[PRIORITY])
   end,
   -- Renew the lease: token.
   X = function(item)
@@ -1022,6 +990,8 @@ local transitions = {
 }
 local unchanged = { X = true, N = true, R = true, S = true, O = true, B = true,
                     P = true, T = true, Z = true }
+-- Of these, all but L do nothing, and return 0, in a queue that has been shut
+-- down.
 local adds = { A = true, W = true, M = true, L = true, U = true }
 -- These do nothing, and return 0, unless x is the token of the item's lease.
 local ends = { D = true, G = true, E = true, K = true, Q = true, X = true }
@@ -1106,7 +1076,7 @@ for _, it in ipairs(due_items) do
   if member(e[DUE_SEQUENCE], item) == it then  -- else the entry is the truth
     e[DUE_SEQUENCE], e[DUE_PRIORITY] = 0, 0
     kind = e.d
-    if add(item, e, priority) then came_due = came_due + 1 end
+    if add(item, e, priority) == 2 then came_due = came_due + 1 end
     save(item, e)
   end
 end
@@ -1137,8 +1107,9 @@ for i, operation in ipairs(operations) do
     changed = false
     kind = 0
     if grouped and adds[code] and code ~= 'U' then classify(e, text) end
-    local is_stale = ends[code] and (x <= 0 or e[TOKEN] ~= x)
-    results[i] = is_stale and 0 or transitions[code](item, e, x, y, z, text)
+    local refused = adds[code] and code ~= 'L' and state ~= 0 or
+                    ends[code] and (x <= 0 or e[TOKEN] ~= x)
+    results[i] = refused and 0 or transitions[code](item, e, x, y, z, text)
     -- An add of an item that is there already is written, too, so that its
     -- reply is not sent before all that it relies on is on the disk.
     if not unchanged[code] and (changed or results[i] ~= 0) then

@@ -311,18 +311,11 @@ RedisEngine::RedisEngine(absl::string_view name, size_t partitions,
       connector_(options_),
       address_(AddressesOf(options_).front()) {
   const std::string prefix = MetaKeyOf(name);
-  keys_ = {prefix,
-           prefix + ":items",
-           prefix + ":ready",
-           prefix + ":waiting",
-           prefix + ":leases",
-           prefix + ":clients",
-           prefix + ":waiters",
-           prefix + ":failing",
-           prefix + ":parked",
-           prefix + ":groups",
-           prefix + ":turns",
-           prefix + ":none"};
+  for (const char* const end :
+       {"", ":items", ":ready", ":waiting", ":leases", ":clients", ":waiters",
+        ":failing", ":parked", ":groups", ":turns", ":none"}) {
+    keys_.push_back(prefix + end);
+  }
 }
 
 RedisEngine::~RedisEngine() = default;

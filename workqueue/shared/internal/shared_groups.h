@@ -63,14 +63,11 @@ class SharedGroups {
   std::optional<EngineOperation> ToSet() const {
     if (!given()) return std::nullopt;
     return EngineOperation{
-        EngineOperation::kSetGroups,
-        "",
+        EngineOperation::kSetGroups, "",
         fair_.dimensions.empty()
             ? kForever
             : ToTicks(fair_.dimensions.front().max_in_process),
-        ToTicks(fair_.max_retries_in_process),
-        0,
-        ""};
+        ToTicks(fair_.max_retries_in_process)};
   }
 
   // The name of a bound, as that of a `FairOrdering`.

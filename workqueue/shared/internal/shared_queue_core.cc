@@ -228,7 +228,7 @@ absl::Status SharedQueueCore::Start(absl::Time deadline) {
     call.deadline = deadline;
     if (options_.set_groups) call.operations = {*options_.set_groups};
     if (metrics_ != nullptr) {
-      call.operations.push_back({EngineOperation::kOldest, "", 0, 0, 0});
+      call.operations.push_back({EngineOperation::kOldest});
     }
     Send(&call);
     if (!call.status.ok()) return call.status;
@@ -712,8 +712,9 @@ void SharedQueueCore::TakeIn(const EngineRequest& request, EngineReply reply,
   WakeWaiters();
   LookAfterAhead();
   // A callback that waits in vain since then must hear of it, too.
-  const bool more_to_end = reply.shut_down && !waiters_.empty() &&
-                           waiters_.back().first_request > request.number;
+  const bool more_to_end =
+      reply.shut_down && !waiters_.empty() &&
+      waiters_.rbegin()->second.first_request > request.number;
   LookAt(MustTell() || more_to_end ? absl::InfinitePast() : next, notices);
 }
 
@@ -871,18 +872,15 @@ void SharedQueueCore::WakeWaiters() {
   const bool ending = closed_ || ended_as_of_ != 0;
   const size_t max_woken =
       ahead_ > 0 ? std::min(in_hand_.size(), kMaxWoken) : in_hand_.size();
-  for (auto it = waiters_.begin();
-       it != waiters_.end() && woken_ < waiters_.size() &&
-       (ending || woken_ < max_woken);
-       ++it) {
-    if (it->woken || (woken_ >= max_woken && !Ended(*it))) continue;
-    it->woken = true;
+  for (auto& [id, waiter] : waiters_) {
+    if (woken_ == waiters_.size() || (!ending && woken_ >= max_woken)) break;
+    if (waiter.woken || (woken_ >= max_woken && !Ended(waiter))) continue;
+    waiter.woken = true;
     ++woken_;
-    if (it->parker != nullptr) {
-      it->parker->Unpark();
+    if (waiter.parker != nullptr) {
+      waiter.parker->Unpark();
     } else {
-      submissions_.push_back(
-          {std::this_thread::get_id(), it->executor, it->id});
+      submissions_.push_back({std::this_thread::get_id(), waiter.executor, id});
       ++tasks_;
     }
   }
@@ -893,11 +891,16 @@ void SharedQueueCore::Sleep(Waiter* waiter) {
   waiter->woken = false;
 }
 
-SharedQueueCore::Waiters SharedQueueCore::Remove(Waiters::iterator waiter) {
-  Sleep(&*waiter);
-  Waiters removed;
-  removed.splice(removed.end(), waiters_, waiter);
-  return removed;
+auto SharedQueueCore::AddWaiter() -> Waiters::iterator {
+  const auto it =
+      waiters_.try_emplace(AcquireId::Numbered(++last_waiter_)).first;
+  it->second.first_request = request_ + 1;
+  return it;
+}
+
+auto SharedQueueCore::Remove(Waiters::iterator waiter) -> Waiters::node_type {
+  Sleep(&waiter->second);
+  return waiters_.extract(waiter);
 }
 
 void SharedQueueCore::WakeSleepers() {
@@ -954,15 +957,11 @@ absl::StatusOr<std::vector<HeldItem*>> SharedQueueCore::AcquirePiece(
       return items;
     }
   }
-  Waiters waiter;
+  auto self = waiters_.end();
   if (blocks && !closed_) {
-    waiter.emplace_back();
-    waiter.front().parker = parker.get();
-    waiter.front().first_request = request_ + 1;
-    waiters_.splice(waiters_.end(), waiter);
+    self = AddWaiter();
+    self->second.parker = parker.get();
   }
-  const Waiters::iterator self =
-      blocks && !closed_ ? std::prev(waiters_.end()) : waiters_.end();
   Call call;
   call.deadline = call_deadline;
   call.operations = std::move(ends);
@@ -1001,7 +1000,7 @@ absl::StatusOr<std::vector<HeldItem*>> SharedQueueCore::AcquirePiece(
         result = TakeInHand(std::min(max, left));
         break;
       }
-      if (Ended(*self)) {
+      if (Ended(self->second)) {
         result = EndedError();
         break;
       }
@@ -1022,16 +1021,16 @@ absl::StatusOr<std::vector<HeldItem*>> SharedQueueCore::AcquirePiece(
         }
         // This thread takes an item that the engine has pushed meanwhile.
         told = true;
-        Waiters removed = Remove(self);
+        Waiters::node_type removed = Remove(self);
         Call last;
         ++taking_;
         Send(&last);
         --taking_;
-        waiters_.splice(waiters_.begin(), removed);
+        self = waiters_.insert(std::move(removed)).position;
         call.status = absl::OkStatus();
         continue;
       }
-      Sleep(&*self);
+      Sleep(&self->second);
       WaitersChanged();
       const MutexUnlock unlock(&mu_);
       Submit();
@@ -1047,15 +1046,10 @@ AcquireId SharedQueueCore::AcquireAsync(Executor* executor, Callback callback) {
   AcquireId id;
   {
     MutexLock lock(&mu_);
-    CallbackEntry* const entry = callbacks_.New();
-    id = callbacks_.HandleOf(entry);
-    waiters_.emplace_back();
-    Waiter& waiter = waiters_.back();
-    entry->waiter = std::prev(waiters_.end());
-    waiter.executor = executor;
-    waiter.callback = std::move(callback);
-    waiter.id = id;
-    waiter.first_request = request_ + 1;
+    const auto it = AddWaiter();
+    id = it->first;
+    it->second.executor = executor;
+    it->second.callback = std::move(callback);
     WakeWaiters();
     // The loop asks the engine: this thread must not block.
     if (shut_down_) look_at_ = absl::InfinitePast();
@@ -1066,13 +1060,12 @@ AcquireId SharedQueueCore::AcquireAsync(Executor* executor, Callback callback) {
 }
 
 bool SharedQueueCore::CancelAcquire(AcquireId id) {
-  Waiters cancelled;  // destroyed without the lock
+  Waiters::node_type cancelled;  // destroyed without the lock
   {
     MutexLock lock(&mu_);
-    CallbackEntry* const entry = callbacks_.Find(id);
-    if (entry == nullptr) return false;
-    cancelled = Remove(entry->waiter);
-    callbacks_.Delete(entry);
+    const auto it = waiters_.find(id);
+    if (it == waiters_.end()) return false;
+    cancelled = Remove(it);
     WaitersChanged();
   }
   Submit();
@@ -1098,33 +1091,33 @@ void SharedQueueCore::Submit(size_t ended_tasks) {
 }
 
 void SharedQueueCore::RunCallback(AcquireId id) {
-  Waiters called;  // destroyed without the lock
+  Waiters::node_type called;  // destroyed without the lock
   absl::StatusOr<HeldItem*> item = nullptr;
   {
     MutexLock lock(&mu_);
     DropLostInHand();
-    CallbackEntry* const entry = callbacks_.Find(id);
-    if (entry != nullptr && (!in_hand_.empty() || Ended(*entry->waiter))) {
-      called = Remove(entry->waiter);
-      callbacks_.Delete(entry);
+    const auto it = waiters_.find(id);
+    const bool waits = it != waiters_.end();
+    if (waits && (!in_hand_.empty() || Ended(it->second))) {
+      called = Remove(it);
       if (in_hand_.empty()) {
         item = EndedError();
       } else {
         item = TakeInHand(1).front();
       }
-    } else if (entry != nullptr) {
+    } else if (waits) {
       // Another worker was faster. The callback keeps its place.
-      Sleep(&*entry->waiter);
+      Sleep(&it->second);
     }
     WaitersChanged();
   }
   Submit();
   const absl::Cleanup end = [this, &called] {
-    called.clear();
+    called = {};
     MutexLock lock(&mu_);
     --tasks_;
   };
-  if (!called.empty()) std::move(called.front().callback)(std::move(item));
+  if (!called.empty()) std::move(called.mapped().callback)(std::move(item));
 }
 
 void SharedQueueCore::WaitersChanged() {
@@ -1321,7 +1314,7 @@ absl::StatusOr<EngineSnapshot> SharedQueueCore::TakeSnapshotWith(
 
 absl::Status SharedQueueCore::ShutDown() {
   const auto results =
-      Apply({{EngineOperation::kShutDown, "", EngineOperation::kAtOnce, 0, 0}});
+      Apply({{EngineOperation::kShutDown, "", EngineOperation::kAtOnce}});
   if (!results.ok()) return results.status();
   MutexLock lock(&mu_);
   TakeInShutDown(results->front());
@@ -1344,7 +1337,7 @@ absl::StatusOr<bool> SharedQueueCore::ShutDownWithDrain(
 
 absl::StatusOr<int64_t> SharedQueueCore::BeginDrain() {
   const auto results =
-      Apply({{EngineOperation::kShutDown, "", EngineOperation::kDrain, 0, 0}});
+      Apply({{EngineOperation::kShutDown, "", EngineOperation::kDrain}});
   if (!results.ok()) return results.status();
   return results->front();
 }
@@ -1354,11 +1347,9 @@ bool SharedQueueCore::AwaitDrained(absl::Span<SharedQueueCore* const> parts,
                                    absl::Time deadline) {
   Clock* const clock = parts.front()->clock();
   const auto parker = clock->NewParker(Parker::Role::kCaller);
-  std::vector<std::list<Parker*>::iterator> places;
   for (SharedQueueCore* part : parts) {
     MutexLock lock(&part->mu_);
-    places.push_back(
-        part->sleepers_.insert(part->sleepers_.end(), parker.get()));
+    part->sleepers_.insert(parker.get());
   }
   bool drained = false;
   bool ended = false;
@@ -1373,10 +1364,9 @@ bool SharedQueueCore::AwaitDrained(absl::Span<SharedQueueCore* const> parts,
     if (drained || ended || clock->TimeNow() >= deadline) break;
     parker->ParkUntil(deadline);
   }
-  for (size_t p = 0; p < parts.size(); ++p) {
-    SharedQueueCore* const part = parts[p];
+  for (SharedQueueCore* part : parts) {
     MutexLock lock(&part->mu_);
-    part->sleepers_.erase(places[p]);
+    part->sleepers_.erase(parker.get());
   }
   return drained;
 }
@@ -1384,7 +1374,7 @@ bool SharedQueueCore::AwaitDrained(absl::Span<SharedQueueCore* const> parts,
 absl::Status SharedQueueCore::Reopen() {
   // What waited when the queue was shut down is removed in parts, first.
   while (true) {
-    const auto results = Apply({{EngineOperation::kReopen, "", 0, 0, 0}});
+    const auto results = Apply({{EngineOperation::kReopen}});
     if (!results.ok()) return results.status();
     if (results->front() != kNotYet) return absl::OkStatus();
   }
@@ -1410,12 +1400,12 @@ bool SharedQueueCore::AwaitNothingHeld(absl::Duration timeout) {
   const absl::Time deadline = clock()->TimeNow() + timeout;
   const auto parker = clock()->NewParker(Parker::Role::kCaller);
   MutexLock lock(&mu_);
-  const auto self = sleepers_.insert(sleepers_.end(), parker.get());
+  sleepers_.insert(parker.get());
   while (!NothingHeld() && !drains_end_ && clock()->TimeNow() < deadline) {
     const MutexUnlock unlock(&mu_);
     parker->ParkUntil(deadline);
   }
-  sleepers_.erase(self);
+  sleepers_.erase(parker.get());
   return NothingHeld();
 }
 
@@ -1505,7 +1495,7 @@ absl::Time SharedQueueCore::Run(absl::Time now) {
       for (const auto& it : held_) {
         if (it.second->lost) continue;
         operations.push_back(
-            {EngineOperation::kRenew, it.second->item, it.second->token, 0, 0});
+            {EngineOperation::kRenew, it.second->item, it.second->token});
         renewed.push_back(it.first);
       }
       renew_at_ =
@@ -1513,7 +1503,7 @@ absl::Time SharedQueueCore::Run(absl::Time now) {
     }
     const auto give_back = [&](HeldItem* held) ABSL_NO_THREAD_SAFETY_ANALYSIS {
       operations.push_back({EngineOperation::kGiveBack, held->item, held->token,
-                            held->priority, 0});
+                            held->priority});
       ++ending_;
       Erase(held);
     };
@@ -1545,13 +1535,13 @@ absl::Time SharedQueueCore::Run(absl::Time now) {
     if (repairs) {
       oldest_at = operations.size();
       if (metrics_ != nullptr) {
-        operations.push_back({EngineOperation::kOldest, "", 0, 0, 0});
+        operations.push_back({EngineOperation::kOldest});
       }
       // Somebody may have deleted the queue's keys.
       groups_at = operations.size();
       if (options_.set_groups) operations.push_back(*options_.set_groups);
       if (set_limits_) operations.push_back(*set_limits_);
-      operations.push_back({EngineOperation::kRepair, "", 0, 0, 0});
+      operations.push_back({EngineOperation::kRepair});
       repair_at_ = now + WaitingLoop::Heartbeat();
     }
     absl::Status status;
@@ -1576,24 +1566,23 @@ absl::Time SharedQueueCore::Run(absl::Time now) {
           }
         }
       }
-      if (repairs && metrics_ != nullptr && results.ok()) {
-        ReportOldest((*results)[oldest_at]);
+      if (repairs && results.ok()) {
+        if (metrics_ != nullptr) ReportOldest((*results)[oldest_at]);
+        if (options_.set_groups && (*results)[groups_at] == kFalse) {
+          errors_.Write(
+              [] { return std::string("cannot give the queue groups"); },
+              absl::FailedPreconditionError(
+                  "items are queued that were added without groups"));
+        }
+        if (results->back() > 0) {
+          errors_.Write([&results] {
+            return absl::StrCat("has put ", results->back(),
+                                " items back where they were missing from the "
+                                "queue's keys: somebody has deleted a key");
+          });
+        }
+        CheckSettingsAgain();
       }
-      if (repairs && options_.set_groups && results.ok() &&
-          (*results)[groups_at] == kFalse) {
-        errors_.Write(
-            [] { return std::string("cannot give the queue groups"); },
-            absl::FailedPreconditionError(
-                "items are queued that were added without groups"));
-      }
-      if (repairs && results.ok() && results->back() > 0) {
-        errors_.Write([&results] {
-          return absl::StrCat("has put ", results->back(),
-                              " items back where they were missing from the "
-                              "queue's keys: somebody has deleted a key");
-        });
-      }
-      if (repairs && results.ok()) CheckSettingsAgain();
     }
     if (!status.ok()) {
       if (!renewed.empty()) renew_at_ = std::min(renew_at_, now + RetryAfter());

@@ -8,9 +8,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <list>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>  // NOLINT(build/c++11)
 #include <utility>
@@ -26,7 +27,6 @@
 #include "absl/types/span.h"
 #include "workqueue/base/error_log.h"
 #include "workqueue/base/mutex_lock.h"
-#include "workqueue/base/slot_map.h"
 #include "workqueue/base/wake_time.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/parker.h"
@@ -199,15 +199,11 @@ class SharedQueueCore final : public ByteQueue,
     Parker* parker = nullptr;      // of a thread
     Executor* executor = nullptr;  // of a callback
     Callback callback;
-    AcquireId id;
     bool woken = false;
     uint64_t first_request = 0;  // the first one that counts this waiter
   };
-  using Waiters = std::list<Waiter>;
-
-  struct CallbackEntry : SlotMapEntry {
-    Waiters::iterator waiter;
-  };
+  // In the order in which they have come.
+  using Waiters = std::map<AcquireId, Waiter>;
 
   // A task that a thread is to submit without the lock: the one that has woken
   // the callback, so that its call returns after that.
@@ -317,7 +313,9 @@ class SharedQueueCore final : public ByteQueue,
   void WakeWaiters() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Notes that `*waiter` sleeps, or is to sleep.
   void Sleep(Waiter* waiter) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  Waiters Remove(Waiters::iterator waiter) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Waiters::iterator AddWaiter() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Waiters::node_type Remove(Waiters::iterator waiter)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Wakes those, and lets the loop tell the engine if it must know.
   void WaitersChanged() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool NobodyWaits() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -447,13 +445,13 @@ class SharedQueueCore final : public ByteQueue,
 
   Waiters waiters_ ABSL_GUARDED_BY(mu_);
   size_t woken_ ABSL_GUARDED_BY(mu_) = 0;  // of the waiters
-  SlotMap<CallbackEntry, AcquireTag> callbacks_ ABSL_GUARDED_BY(mu_);
+  uint64_t last_waiter_ ABSL_GUARDED_BY(mu_) = 0;
   size_t taking_ ABSL_GUARDED_BY(mu_) = 0;  // items that calls are to take
   std::vector<Submission> submissions_ ABSL_GUARDED_BY(mu_);
   // Callbacks that are submitted or to be submitted, and calls that block.
   size_t tasks_ ABSL_GUARDED_BY(mu_) = 0;
   // Of threads that wait for the end of a drain, or for the end of all leases.
-  std::list<Parker*> sleepers_ ABSL_GUARDED_BY(mu_);
+  std::set<Parker*> sleepers_ ABSL_GUARDED_BY(mu_);
   bool drains_end_ ABSL_GUARDED_BY(mu_) = false;
 
   // When the loop is to renew the leases, to look for what is due, and to let

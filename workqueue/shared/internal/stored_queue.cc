@@ -51,6 +51,30 @@ std::string Version() {
                       ".", WORKQUEUE_VERSION_PATCH);
 }
 
+// Whether an operation adds its item.
+bool Adds(EngineOperation::Code code) {
+  return code == EngineOperation::kAdd || code == EngineOperation::kAddAfter ||
+         code == EngineOperation::kReschedule ||
+         code == EngineOperation::kAddRateLimited ||
+         code == EngineOperation::kUnpark;
+}
+
+// Returns the kind, the weight and the group that an operation tells which
+// adds, or nothing.
+std::vector<std::string> GroupParts(const std::string& text) {
+  if (text.empty()) return {};
+  return absl::StrSplit(text, absl::MaxSplits(' ', 2));
+}
+
+// The bytes of an operation that come together into a key: those of the item,
+// and of its group.
+size_t KeyBytes(const EngineOperation& operation) {
+  const size_t size = operation.item.size();
+  if (!Adds(operation.code)) return size;
+  const std::vector<std::string> parts = GroupParts(operation.text);
+  return parts.size() == 3 ? size + parts[2].size() : size;
+}
+
 // Each returns the members that are stored. Their orders never change.
 template <typename M>
 auto FieldsOfMessage(M& m) {
@@ -79,18 +103,6 @@ auto FieldsOfClient(C& c) {
 }
 
 }  // namespace
-
-bool Adds(EngineOperation::Code code) {
-  return code == EngineOperation::kAdd || code == EngineOperation::kAddAfter ||
-         code == EngineOperation::kReschedule ||
-         code == EngineOperation::kAddRateLimited ||
-         code == EngineOperation::kUnpark;
-}
-
-std::vector<std::string> GroupParts(const std::string& text) {
-  if (text.empty()) return {};
-  return absl::StrSplit(text, absl::MaxSplits(' ', 2));
-}
 
 void EngineMessage::Deliver(EngineListener* listener) const {
   switch (kind) {
@@ -293,8 +305,8 @@ bool StoredQueue::UnparkByAdd(Entry& e) {
   return true;
 }
 
-bool StoredQueue::Add(Entry& e, int64_t priority, bool retry) {
-  if (!UnparkByAdd(e)) return false;
+int64_t StoredQueue::Add(Entry& e, int64_t priority, bool retry) {
+  if (!UnparkByAdd(e)) return kTrue;
   if (e.state == State::kIdle || e.state == State::kProcessing) {
     e.priority = priority;
     e.retry = retry && meta_.has_groups != 0;
@@ -304,7 +316,7 @@ bool StoredQueue::Add(Entry& e, int64_t priority, bool retry) {
     } else {
       e.state = State::kDirty;
     }
-    return true;
+    return kNewItem;
   }
   // With groups it is the last item of another lane then.
   const bool moves = priority > e.priority || (e.retry && !retry);
@@ -313,11 +325,7 @@ bool StoredQueue::Add(Entry& e, int64_t priority, bool retry) {
   if (moves && meta_.has_groups != 0 && e.state == State::kQueued) {
     e.sequence = ++meta_.sequence;
   }
-  return false;
-}
-
-int64_t StoredQueue::AddNow(Entry& e, int64_t priority, bool retry) {
-  return Add(e, priority, retry) ? kNewItem : kTrue;
+  return kTrue;
 }
 
 // static
@@ -340,6 +348,13 @@ void StoredQueue::Wait(Entry& e, int64_t due, int64_t priority, bool retry,
   e.due_sequence = ++meta_.sequence;
 }
 
+int64_t StoredQueue::AddAfter(Entry& e, int64_t delay, int64_t priority,
+                              bool retry) {
+  if (delay <= 0) return Add(e, priority, retry);
+  Wait(e, After(delay), priority, retry, false);
+  return kTrue;
+}
+
 int64_t StoredQueue::RetryDelay(const Entry& e, int64_t least) const {
   const std::vector<int64_t>& delays = request_->retry_schedule;
   if (delays.empty()) return least;
@@ -354,10 +369,12 @@ void StoredQueue::CountFailure(Entry& e, const std::string& error) {
   if (!error.empty()) e.error = error;
 }
 
-void StoredQueue::StopProcessing(Entry& e) {
+bool StoredQueue::StopProcessing(Entry& e) {
+  const bool added_again = e.state == State::kDirty;
   e.state = State::kIdle;
   e.token = 0;
   e.in_process.reset();
+  return added_again;
 }
 
 // static
@@ -397,9 +414,7 @@ void StoredQueue::Abandon(Entry& e, int64_t least, const std::string& error,
   const bool in_time = meta_.now - e.expiry <= request_->lease / 2;
   const std::optional<Limits> limits = ParseLimits(meta_.limits);
   if (fails && in_time && limits.has_value() && IsAtLimit(e, *limits)) {
-    const bool added_again = e.state == State::kDirty;
-    StopProcessing(e);
-    Park(e, limits->stays, added_again);
+    Park(e, limits->stays, StopProcessing(e));
     return;
   }
   if (delay > 0 && delay != kForever && meta_.shut_down != 0) {
@@ -409,8 +424,7 @@ void StoredQueue::Abandon(Entry& e, int64_t least, const std::string& error,
     e.expiry = After(delay);
     return;
   }
-  const bool added_again = e.state == State::kDirty;
-  StopProcessing(e);
+  const bool added_again = StopProcessing(e);
   if (delay <= 0 || (meta_.shut_down != 0 && added_again)) {
     Add(e, e.priority, retry);
   } else if (meta_.shut_down == 0) {
@@ -418,15 +432,13 @@ void StoredQueue::Abandon(Entry& e, int64_t least, const std::string& error,
   }
 }
 
-void StoredQueue::AddAgain(Entry& e, int64_t delay, int64_t priority,
-                           bool retry, bool added_again) {
-  if (added_again) {
-    Enqueue(e, ++meta_.sequence);
-  } else if (meta_.shut_down == 0 && delay > 0) {
-    Wait(e, After(delay), priority, retry, false);
-  } else if (meta_.shut_down == 0) {
-    Add(e, priority, retry);
+int64_t StoredQueue::AddAgain(Entry& e, int64_t delay, int64_t priority,
+                              bool retry, bool added_again) {
+  if (meta_.shut_down == 0 && !added_again) {
+    return AddAfter(e, delay, priority, retry);
   }
+  if (added_again) Enqueue(e, ++meta_.sequence);
+  return kTrue;
 }
 
 int64_t StoredQueue::Fail(Entry& e, const EngineOperation& operation) {
@@ -434,8 +446,7 @@ int64_t StoredQueue::Fail(Entry& e, const EngineOperation& operation) {
   if (!limits.has_value()) return kFalse;
   int64_t delay = RetryDelay(e, operation.y);
   if (operation.z >= 0) delay = std::min(delay, operation.z);
-  const bool added_again = e.state == State::kDirty;
-  StopProcessing(e);
+  const bool added_again = StopProcessing(e);
   CountFailure(e, limits->error);
   const int64_t failures = e.failures;
   const bool parks = IsAtLimit(e, *limits);
@@ -529,11 +540,9 @@ int64_t StoredQueue::Do(const EngineOperation& operation) {
   const bool is_leased = x > 0 && e.token == x;  // if `x` is a token
   switch (operation.code) {
     case Operation::kAdd:
-      return AddNow(e, x, retry);
+      return Add(e, x, retry);
     case Operation::kAddAfter:
-      if (x <= 0) return AddNow(e, y, retry);
-      Wait(e, After(x), y, retry, false);
-      return kTrue;
+      return AddAfter(e, x, y, retry);
     case Operation::kReschedule: {
       const bool same = e.Waits() ? e.due_retry : retry;
       if (x > 0) {
@@ -542,7 +551,7 @@ int64_t StoredQueue::Do(const EngineOperation& operation) {
       }
       const int64_t priority = std::max<int64_t>(e.due_priority, 0);
       StopWaiting(e);
-      return AddNow(e, priority, same);
+      return Add(e, priority, same);
     }
     case Operation::kCancelDelayed:
       if (!e.Waits()) return kFalse;
@@ -554,9 +563,7 @@ int64_t StoredQueue::Do(const EngineOperation& operation) {
       if (z >= 0) delay = std::min(delay, z);
       CountFailure(e, "");
       if (meta_.shut_down != 0) return kFalse;
-      if (delay <= 0) return AddNow(e, y, /*retry=*/true);
-      Wait(e, After(delay), y, /*retry=*/true, false);
-      return kTrue;
+      return AddAfter(e, delay, y, /*retry=*/true);
     }
     case Operation::kForget:
       if (e.failures == 0 || e.IsParked()) return kFalse;
@@ -566,11 +573,7 @@ int64_t StoredQueue::Do(const EngineOperation& operation) {
       return e.IsParked() ? 0 : e.failures;
     case Operation::kDone:
       if (!is_leased) return kFalse;
-      if (e.state == State::kDirty) {
-        Enqueue(e, ++meta_.sequence);
-      } else {
-        StopProcessing(e);
-      }
+      if (StopProcessing(e)) Enqueue(e, ++meta_.sequence);
       return kTrue;
     case Operation::kGiveBack:
       if (!is_leased) return kFalse;
@@ -585,17 +588,13 @@ int64_t StoredQueue::Do(const EngineOperation& operation) {
       if (!is_leased) return kFalse;
       Abandon(e, y, operation.text, z != 1);
       return kTrue;
-    case Operation::kRequeue: {
+    case Operation::kRequeue:
       if (!is_leased) return kFalse;
-      const bool added_again = e.state == State::kDirty;
-      StopProcessing(e);
-      AddAgain(e, y, z, /*retry=*/false, added_again);
-      return added_again || y > 0 || meta_.shut_down != 0 ? kTrue : kNewItem;
-    }
+      return AddAgain(e, y, z, /*retry=*/false, StopProcessing(e));
     case Operation::kUnpark:
       if (!e.IsParked()) return kFalse;
       Forget(e);
-      return AddNow(e, e.priority, /*retry=*/false);
+      return Add(e, e.priority, /*retry=*/false);
     case Operation::kRenew:
       if (!is_leased) return kFalse;
       e.expiry = After(request_->lease);
@@ -636,7 +635,7 @@ void StoredQueue::DoWhatIsDue(EngineReply* reply) {
     const Change e(this, first->item);
     const int64_t priority = e->due_priority;
     StopWaiting(*e);
-    if (Add(*e, priority, e->due_retry)) ++reply->came_due;
+    if (Add(*e, priority, e->due_retry) == kNewItem) ++reply->came_due;
   }
   while (meta_.now >= meta_.grace) {
     const auto first = first_due(kLeases);
@@ -784,9 +783,9 @@ WantedEntries StoredQueue::WantedBy(const EngineSnapshotRequest& request) {
   return wanted;
 }
 
-std::optional<EngineReply> StoredQueue::Apply(const EngineRequest& request,
-                                              int64_t clock, int64_t run,
-                                              bool full) {
+std::optional<EngineReply> StoredQueue::Apply(
+    const EngineRequest& request, int64_t clock, int64_t run, bool full,
+    const std::vector<EngineOperation>& inbox) {
   request_ = &request;
   std::optional<Client> known = LoadClient(request.client);
   const int64_t number = static_cast<int64_t>(request.number);
@@ -815,9 +814,14 @@ std::optional<EngineReply> StoredQueue::Apply(const EngineRequest& request,
   }
   EngineReply reply;
   if (!request.looks_only) DoWhatIsDue(&reply);
+  for (const EngineOperation& it : inbox) {
+    if (Do(it) == kNewItem) ++reply.came_due;
+  }
   for (const EngineOperation& operation : request.operations) {
-    reply.results.push_back(full && Adds(operation.code) ? kMemoryFull
-                                                         : Do(operation));
+    // An item that waits, and is too long, would fail the requests of all.
+    reply.results.push_back(KeyBytes(operation) > max_item_bytes_ ? kItemTooLong
+                            : full && Adds(operation.code)        ? kMemoryFull
+                                                           : Do(operation));
   }
 
   // First to this client. Pushes that it has not received yet serve workers,

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <iterator>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -34,13 +35,6 @@ struct EngineMessage {
   HandedOut item = {};
 };
 
-// Whether an operation adds its item.
-bool Adds(EngineOperation::Code code);
-
-// Returns the kind, the weight and the group that an operation tells which
-// adds, or nothing.
-std::vector<std::string> GroupParts(const std::string& text);
-
 // StoredQueue
 //
 // A shared queue, or a partition of one, in an `OrderedStore`: the transitions
@@ -58,9 +52,14 @@ class StoredQueue {
                                   const EngineMessage& message)>;
 
   // The store is not owned. A request does so much of what is due at most, and
-  // removes so much of what no longer waits after a shutdown.
-  StoredQueue(OrderedStore* store, Send send, int64_t most_due = kForever)
-      : store_(*store), send_(std::move(send)), most_due_(most_due) {}
+  // removes so much of what no longer waits after a shutdown. An operation on
+  // an item that is too long, with its group, does nothing.
+  StoredQueue(OrderedStore* store, Send send, int64_t most_due = kForever,
+              size_t max_item_bytes = (std::numeric_limits<size_t>::max)())
+      : store_(*store),
+        send_(std::move(send)),
+        most_due_(most_due),
+        max_item_bytes_(max_item_bytes) {}
 
   // What `Apply()` and `TakeSnapshot()` will probably read.
   static WantedEntries WantedBy(const EngineRequest& request);
@@ -76,11 +75,12 @@ class StoredQueue {
 
   // Applies `request` when the engine's clock reads `clock`, or at the time in
   // the request if that is later. `run` counts the starts of the engine, from
-  // 1. If the memory is `full`, nothing is added. Returns nothing, and changes
-  // nothing, if it has applied this request of the client, or a later one,
-  // before.
-  std::optional<EngineReply> Apply(const EngineRequest& request, int64_t clock,
-                                   int64_t run, bool full);
+  // 1. If the memory is `full`, nothing is added. What is in the `inbox` comes
+  // before the request, as what is due. Returns nothing, and changes nothing,
+  // if it has applied this request of the client, or a later one, before.
+  std::optional<EngineReply> Apply(
+      const EngineRequest& request, int64_t clock, int64_t run, bool full,
+      const std::vector<EngineOperation>& inbox = {});
 
   // In one part.
   EngineSnapshot TakeSnapshot(const EngineSnapshotRequest& request,
@@ -214,22 +214,23 @@ class StoredQueue {
   }
 
   static void Enqueue(Entry& e, int64_t sequence);
-  // Adds the item now. Returns whether it was not there.
-  bool Add(Entry& e, int64_t priority, bool retry);
-  // The same, as the result of an operation.
-  int64_t AddNow(Entry& e, int64_t priority, bool retry);
+  // Adds the item now. Returns the result of an operation.
+  int64_t Add(Entry& e, int64_t priority, bool retry);
   static void StopWaiting(Entry& e);
   void Wait(Entry& e, int64_t due, int64_t priority, bool retry, bool moves);
+  // Adds the item now, or after the delay. Returns what `Add()` does.
+  int64_t AddAfter(Entry& e, int64_t delay, int64_t priority, bool retry);
   static void Forget(Entry& e);
   // Whether the item takes part in the queue, after an add.
   static bool UnparkByAdd(Entry& e);
   int64_t RetryDelay(const Entry& e, int64_t least) const;
   void CountFailure(Entry& e, const std::string& error);
-  void StopProcessing(Entry& e);
+  // Returns whether the entry was dirty.
+  static bool StopProcessing(Entry& e);
   void Abandon(Entry& e, int64_t least, const std::string& error, bool fails);
   // `added_again` tells whether the entry was dirty.
-  void AddAgain(Entry& e, int64_t delay, int64_t priority, bool retry,
-                bool added_again);
+  int64_t AddAgain(Entry& e, int64_t delay, int64_t priority, bool retry,
+                   bool added_again);
   static std::optional<Limits> ParseLimits(const std::string& text);
   bool IsAtLimit(const Entry& e, const Limits& limits);
   void Park(Entry& e, bool stays, bool added_again);
@@ -260,6 +261,7 @@ class StoredQueue {
   OrderedStore& store_;
   const Send send_;
   const int64_t most_due_;
+  const size_t max_item_bytes_;
   Meta meta_;                               // during a call
   const EngineRequest* request_ = nullptr;  // the one that is being applied
 };

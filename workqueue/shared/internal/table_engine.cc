@@ -48,20 +48,6 @@ constexpr absl::Duration kLookPeriod = absl::Seconds(1);
 // lets wait no longer, as one of a server does.
 constexpr int64_t kMostDue = 250;
 
-// The bytes of an operation that come together into a key: those of the item,
-// and of the group that an operation tells which adds.
-size_t KeyBytes(const EngineOperation& operation) {
-  const size_t size = operation.item.size();
-  if (!Adds(operation.code)) return size;
-  const std::vector<std::string> parts = GroupParts(operation.text);
-  return parts.size() == 3 ? size + parts[2].size() : size;
-}
-
-// Whether what has been left in the inbox needs it.
-bool ComesFirst(const EngineOperation& operation) {
-  return operation.code == EngineOperation::kSetGroups;
-}
-
 absl::Time MachineTime() { return Clock::GetRealClock()->TimeNow(); }
 
 }  // namespace
@@ -97,16 +83,13 @@ class TableEngine::State {
   void Stop();
   void Loop();
   void Deliver();
-  // Calls `f` with the client that listens by that number, without the lock.
-  template <typename F>
-  void Call(int64_t number, F f) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const std::string name_;
   const std::unique_ptr<EngineDatabase> database_;
   Clock* const clock_;  // may be null
 
   sync::Mutex mu_;
-  std::map<int64_t, Client*> clients_ ABSL_GUARDED_BY(mu_);  // that listen
+  std::set<Client*> clients_ ABSL_GUARDED_BY(mu_);  // that listen
   Client* delivering_ ABSL_GUARDED_BY(mu_) = nullptr;
   std::set<ElectionClient*> elections_ ABSL_GUARDED_BY(mu_);
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
@@ -134,23 +117,19 @@ class TableEngine::Client final : public Engine {
     return state_->database().MaxItemBytes();
   }
 
-  EngineListener* listener() const { return listener_; }
   int64_t number() const { return number_; }
   int64_t received() const { return received_; }
-  void set_received(int64_t message) { received_ = message; }
 
-  // The listener is there no more: gets another number.
-  void ListenAgain();
+  // Tells the listener what has come for it.
+  void Hear(const EngineTables::Heard& heard);
 
  private:
   int64_t TimeOf(const std::optional<int64_t>& given,
                  EngineTables& tables) const {
     return given ? *given : absl::ToUnixMicros(state_->NowIn(tables));
   }
-  // Takes out operations on items that are too long, with their groups. If such
-  // an item waited, it would fail the requests of all when it is due. Returns
-  // their places.
-  std::vector<size_t> TakeTooLong(EngineRequest* request) const;
+  // The listener is there no more: gets another number.
+  void ListenAgain();
   absl::Status AddListener(absl::Time deadline);
 
   const std::shared_ptr<State> state_;
@@ -230,18 +209,17 @@ void TableEngine::State::Stop() {
 
 absl::Status TableEngine::State::Add(Client* client) {
   MutexLock lock(&mu_);
-  clients_[client->number()] = client;
+  clients_.insert(client);
   return StartThread();
 }
 
 void TableEngine::State::Remove(Client* client) {
   MutexLock lock(&mu_);
-  clients_.erase(client->number());
+  clients_.erase(client);
   const auto is_free = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     return delivering_ != client;
   };
   mu_.Await(absl::Condition(&is_free));
-  clients_.erase(client->number());  // It may have got another one meanwhile.
 }
 
 absl::Status TableEngine::State::Add(ElectionClient* election) {
@@ -268,23 +246,24 @@ bool TableEngine::State::Send(EngineTables& tables, int64_t listener,
 void TableEngine::State::Loop() {
   NameThisThread("database", "listen");
   while (true) {
-    const uint32_t heard = database_->HeardSoFar();
     Deliver();
     {
       MutexLock lock(&mu_);
       if (stopping_) return;
     }
-    database_->AwaitMessages(heard, kLookPeriod);
+    database_->AwaitMessages(kLookPeriod);
   }
 }
 
 void TableEngine::State::Deliver() {
+  std::vector<Client*> clients;
   std::vector<std::pair<int64_t, int64_t>> listeners;  // and what they have
   WantedEntries elections;
   {
     MutexLock lock(&mu_);
-    for (const auto& [number, client] : clients_) {
-      listeners.emplace_back(number, client->received());
+    for (Client* it : clients_) {
+      clients.push_back(it);
+      listeners.emplace_back(it->number(), it->received());
     }
     for (const ElectionClient* it : elections_) {
       elections.keys.push_back(it->key());
@@ -298,10 +277,10 @@ void TableEngine::State::Deliver() {
       [&](EngineTables& tables, bool /*full*/) {
         messages = tables.MessagesOf(listeners);
         if (elections.keys.empty()) return absl::OkStatus();
-        const auto store = tables.Open(EngineTables::kElections);
+        OrderedStore* const store = tables.Open(EngineTables::kElections);
         store->Prefetch(elections);
         for (const std::string& key : elections.keys) {
-          releases[key] = StoredElection(store.get(), key).releases();
+          releases[key] = StoredElection(store, key).releases();
         }
         return absl::OkStatus();
       });
@@ -311,39 +290,29 @@ void TableEngine::State::Deliver() {
     const auto found = releases.find(it->key());
     if (found != releases.end()) it->Look(found->second);
   }
-  for (const auto& [number, received] : listeners) {
-    const EngineTables::Heard& heard =
-        messages.try_emplace(number, EngineTables::Heard{{}, false, false})
-            .first->second;
-    for (const EngineTables::Message& message : heard.messages) {
-      Call(number, [&](Client* client) {
-        client->set_received(message.id);
-        EngineMessage::Unpack(message.body).Deliver(client->listener());
-      });
+  for (size_t i = 0; i < clients.size(); ++i) {
+    Client* const client = clients[i];
+    const int64_t number = listeners[i].first;
+    // It may have another number now, or listen no more.
+    if (clients_.count(client) == 0 || client->number() != number) continue;
+    const auto heard =
+        messages.try_emplace(number, EngineTables::Heard{{}, false, false});
+    delivering_ = client;
+    {
+      MutexUnlock unlock(&mu_);
+      client->Hear(heard.first->second);
     }
-    if (heard.has_inbox) {
-      Call(number, [](Client* client) { client->listener()->OnDue(0); });
-    }
-    if (!heard.listens) {
-      Call(number, [](Client* client) { client->ListenAgain(); });
-    }
+    delivering_ = nullptr;
   }
 }
 
-template <typename F>
-void TableEngine::State::Call(int64_t number, F f) {
-  const auto found = clients_.find(number);
-  if (found == clients_.end()) return;
-  delivering_ = found->second;
-  {
-    MutexUnlock unlock(&mu_);
-    f(delivering_);
+void TableEngine::Client::Hear(const EngineTables::Heard& heard) {
+  for (const EngineTables::Message& message : heard.messages) {
+    received_ = message.id;
+    EngineMessage::Unpack(message.body).Deliver(listener_);
   }
-  // It may have another number now.
-  if (delivering_->number() != number && clients_.erase(number) > 0) {
-    clients_[delivering_->number()] = delivering_;
-  }
-  delivering_ = nullptr;
+  if (heard.has_inbox) listener_->OnDue(0);
+  if (!heard.listens) ListenAgain();
 }
 
 absl::StatusOr<EngineReply> TableEngine::Client::Apply(
@@ -352,9 +321,11 @@ absl::StatusOr<EngineReply> TableEngine::Client::Apply(
   const int64_t number = number_;
   const int64_t received = received_;  // by this number, or a later one
   if (std::exchange(removed_of_, number) != number) removed_ = 0;
-  EngineRequest fits = request;
-  const std::vector<size_t> too_long = TakeTooLong(&fits);
-  const WantedEntries wanted = StoredQueue::WantedBy(fits);
+  const WantedEntries wanted = StoredQueue::WantedBy(request);
+  // A request that opens the queue for groups does so before anything is added.
+  const bool opens =
+      !request.operations.empty() &&
+      request.operations.front().code == EngineOperation::kSetGroups;
   const absl::Status status = state_->database().Run(
       {deadline, /*writes=*/true},
       [&](EngineTables& tables, bool full) -> absl::Status {
@@ -373,48 +344,33 @@ absl::StatusOr<EngineReply> TableEngine::Client::Apply(
           }
           return heard;
         };
-        const auto store = tables.Open(*queue);
+        OrderedStore* const store = tables.Open(*queue);
         store->Prefetch(wanted);
-        EngineRequest full_request = fits;  // and what was left in the inbox
-        StoredQueue rules(store.get(), send, kMostDue);
-        std::vector<EngineOperation> left;
+        StoredQueue rules(store, send, kMostDue, MaxItemBytes());
+        std::vector<EngineOperation> inbox;
         // A queue that has been shut down would drop it.
-        if (!full && !rules.IsShutDown()) left = tables.TakeInbox();
-        // It has been committed before this request begins. But a request that
-        // opens the queue for groups does so first.
-        auto& operations = full_request.operations;
-        const auto place =
-            std::find_if_not(operations.begin(), operations.end(), ComesFirst);
-        const auto skipped = place - operations.begin();
+        if (!full && !opens && !rules.IsShutDown()) inbox = tables.TakeInbox();
         WantedEntries more;
-        for (const EngineOperation& it : left) {
+        for (const EngineOperation& it : inbox) {
           more.keys.push_back(StoredQueue::KeyOf(it.item));
         }
         if (!more.keys.empty()) store->Prefetch(more);
-        operations.insert(place, left.begin(), left.end());
         if (received > removed_) {
           tables.RemoveMessages(number, removed_, received);
         }
-        auto applied = rules.Apply(full_request, TimeOf(request.now, tables),
-                                   /*run=*/1, full);
-        // What was in the inbox has not been added, and stays there.
-        const bool lost = !applied && !left.empty();
+        auto applied = rules.Apply(request, TimeOf(request.now, tables),
+                                   /*run=*/1, full, inbox);
         if (applied) {
-          const auto begin = applied->results.begin() + skipped;
-          const auto end = begin + static_cast<ptrdiff_t>(left.size());
-          applied->came_due += std::count(begin, end, kNewItem);
-          applied->results.erase(begin, end);
           reply = std::move(applied);
+        } else if (!inbox.empty()) {
+          // It has not been added, and stays there.
+          return absl::AbortedError("applied before");
         }  // Else an attempt before may have been the one.
-        return lost ? absl::AbortedError("applied before") : absl::OkStatus();
+        return absl::OkStatus();
       });
   if (!status.ok() && !absl::IsAborted(status)) return status;
   if (status.ok()) removed_ = received;
   if (reply) {
-    for (size_t i : too_long) {
-      reply->results.insert(reply->results.begin() + static_cast<ptrdiff_t>(i),
-                            kItemTooLong);
-    }
     last_client_ = request.client;
     last_number_ = request.number;
     last_reply_ = *std::move(reply);
@@ -425,22 +381,6 @@ absl::StatusOr<EngineReply> TableEngine::Client::Apply(
   return last_reply_;
 }
 
-std::vector<size_t> TableEngine::Client::TakeTooLong(
-    EngineRequest* request) const {
-  std::vector<size_t> places;
-  std::vector<EngineOperation> others;
-  for (size_t i = 0; i < request->operations.size(); ++i) {
-    EngineOperation& it = request->operations[i];
-    if (KeyBytes(it) > MaxItemBytes()) {
-      places.push_back(i);
-    } else {
-      others.push_back(std::move(it));
-    }
-  }
-  request->operations = std::move(others);
-  return places;
-}
-
 absl::StatusOr<EngineSnapshot> TableEngine::Client::TakeSnapshot(
     const EngineSnapshotRequest& request, absl::Time deadline) {
   EngineSnapshot snapshot;
@@ -449,9 +389,9 @@ absl::StatusOr<EngineSnapshot> TableEngine::Client::TakeSnapshot(
       [&](EngineTables& tables, bool /*full*/) -> absl::Status {
         const absl::StatusOr<int64_t> queue = tables.FindQueue(queue_, layout_);
         if (!queue.ok()) return queue.status();
-        const auto store = tables.Open(*queue);
+        OrderedStore* const store = tables.Open(*queue);
         store->Prefetch(StoredQueue::WantedBy(request));
-        snapshot = StoredQueue(store.get(), nullptr)
+        snapshot = StoredQueue(store, nullptr)
                        .TakeSnapshot(request, TimeOf(request.now, tables));
         return absl::OkStatus();
       });
@@ -548,8 +488,8 @@ absl::StatusOr<Election::State> TableEngine::ElectionClient::Do(
     Call call, int64_t token, absl::Duration timeout) {
   Election::State result;
   const auto body = [&](EngineTables& tables, bool /*full*/) {
-    const auto store = tables.Open(EngineTables::kElections);
-    StoredElection election(store.get(), key_);
+    OrderedStore* const store = tables.Open(EngineTables::kElections);
+    StoredElection election(store, key_);
     result = election.Do(call, elector_, token,
                          absl::ToUnixNanos(state_->NowIn(tables)));
     if (call == Call::kRelease && result.done) tables.Notify();

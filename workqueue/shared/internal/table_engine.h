@@ -53,9 +53,9 @@ class EngineTables {
                                             const std::string& layout) = 0;
 
   // The entries of a queue, or the elections, which have the number
-  // `kElections`. Nobody else has them until the transaction ends. Once in a
-  // transaction.
-  virtual std::unique_ptr<OrderedStore> Open(int64_t queue) = 0;
+  // `kElections`. Nobody else has them until the transaction ends. Each body
+  // opens one.
+  virtual OrderedStore* Open(int64_t queue) = 0;
   static constexpr int64_t kElections = 0;
 
   // The time, the same for all processes. Only after something has been read
@@ -120,11 +120,10 @@ class EngineDatabase {
   // The listener is no longer in this process.
   virtual void Vacate(int64_t listener) = 0;
 
-  // Blocks until there may be new messages since `HeardSoFar()` returned
-  // `heard`, or for `timeout` on the machine's clock, and some seconds longer
-  // to connect. From one thread.
-  virtual uint32_t HeardSoFar() = 0;
-  virtual void AwaitMessages(uint32_t heard, absl::Duration timeout) = 0;
+  // Blocks until there may be new messages since the last call returned, or for
+  // `timeout` on the machine's clock, and some seconds longer to connect. From
+  // one thread.
+  virtual void AwaitMessages(absl::Duration timeout) = 0;
   // Ends that call, or the next one.
   virtual void Wake() = 0;
 

@@ -56,31 +56,10 @@ void Remove(T* listener, std::vector<T*>* listeners) {
 
 }  // namespace
 
-// What the engine and its clients share. It lives as long as any of them.
+// What the engine and its clients share. It lives as long as any of them. They
+// use it, and it uses them, with its lock.
 class MemoryEngine::State {
  public:
-  // A client's connection on which the engine tells it something. The loop runs
-  // `client` if there are messages.
-  struct Connection {
-    const std::string queue;
-    const std::string client_name;
-    WaitingLoop::Client* const client;
-    WaitingLoop* const loop;
-    std::string id;  // empty: not connected
-    std::vector<std::function<void(EngineListener*)>> messages;
-    // When the process notices that it has lost its connection.
-    absl::Time lost_at = absl::InfiniteFuture();
-  };
-
-  // An elector.
-  struct Elector {
-    const std::string election;
-    const StoredElection::Elector elector;
-    bool interrupted = false;  // A call that would block fails.
-    std::function<void()> heard = {};
-    bool hears = true;  // whether it is connected
-  };
-
   explicit State(Clock* clock) : clock_(OrRealClock(clock)) {}
 
   Clock* clock() const { return clock_; }
@@ -88,34 +67,10 @@ class MemoryEngine::State {
   void SetFaults(const Faults& faults, absl::string_view client_name);
   void Restart(bool keeps_data);
 
-  // The calls of a client of a queue.
-  absl::StatusOr<EngineReply> Apply(const std::string& queue, size_t partitions,
-                                    const EngineRequest& request);
-  absl::StatusOr<EngineSnapshot> TakeSnapshot(
-      const std::string& queue, size_t partitions,
-      const std::string& client_name, const EngineSnapshotRequest& request);
+  int64_t Now() const { return absl::ToUnixNanos(clock_->TimeNow()); }
 
-  // Connects. Returns the name of the new client.
-  absl::StatusOr<std::string> Listen(Connection* connection);
-  void StopListening(Connection* connection);
-  // What has come for the connection by `now`.
-  std::vector<std::function<void(EngineListener*)>> TakeMessages(
-      Connection* connection, absl::Time now);
+  sync::Mutex mu;
 
-  absl::Time LostAt(const Connection& connection) {
-    MutexLock lock(&mu_);
-    return connection.lost_at;
-  }
-
-  // The calls of an elector.
-  int64_t NewNumber();
-  absl::StatusOr<Election::State> Elect(Election::Call call,
-                                        const Elector& elector, int64_t token);
-  void Interrupt(Elector* elector);
-  void ListenToReleases(Elector* elector, std::function<void()> heard);
-  void StopListeningToReleases(Elector* elector);
-
- private:
   struct Queue {
     Queue(size_t n, StoredQueue::Send send)
         : partitions(n), queue(&store, std::move(send)) {}
@@ -144,54 +99,126 @@ class MemoryEngine::State {
   };
 
   const Faults& FaultsOf(const std::string& client_name) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
   // Null if nothing happens by chance.
   Chance* ChanceOf(const std::string& client_name)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Decides about a request. Returns an error if it does not arrive.
-  absl::Status Decide(const std::string& client_name, const std::string& what)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
   // Waits until a request that does `what` has arrived, or until the answer
   // has. Returns an error if that does not happen.
   absl::Status AwaitRequest(const std::string& client_name,
                             const std::string& what,
                             const bool* interrupted = nullptr)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
   absl::Status AwaitAnswer(const std::string& client_name,
                            const bool* interrupted = nullptr)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Returns whether it was interrupted.
-  bool Sleep(absl::Duration d, const bool* interrupted)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
 
   absl::StatusOr<Queue*> Find(const std::string& name, size_t partitions)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
   absl::StatusOr<EngineReply> ApplyNow(const std::string& queue,
                                        size_t partitions,
                                        const EngineRequest& request)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
+
+  void Connect(Client* client) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
+  void Disconnect(Client* client) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
+
+  // In the order of their begin: a simulation repeats what depends on it.
+  std::vector<Client*> clients ABSL_GUARDED_BY(mu);           // that listen
+  std::vector<ElectionClient*> electors ABSL_GUARDED_BY(mu);  // that listen
+  MemoryStore elections ABSL_GUARDED_BY(mu);
+  int64_t last_id ABSL_GUARDED_BY(mu) = 0;
+
+ private:
+  // Decides about a request. Returns an error if it does not arrive.
+  absl::Status Decide(const std::string& client_name, const std::string& what)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
+  // Returns whether it was interrupted.
+  bool Sleep(absl::Duration d, const bool* interrupted)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
   // See StoredQueue::Send.
   bool Send(const std::string& queue, const std::string& id,
-            const EngineMessage& message) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-
-  int64_t Now() const { return absl::ToUnixNanos(clock_->TimeNow()); }
-  void Connect(Connection* connection) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void Disconnect(Connection* connection) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+            const EngineMessage& message) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
 
   Clock* const clock_;
 
-  sync::Mutex mu_;
-  Faults faults_ ABSL_GUARDED_BY(mu_);
-  std::map<std::string, Faults> faults_of_ ABSL_GUARDED_BY(mu_);
-  std::map<std::string, Chance> chances_ ABSL_GUARDED_BY(mu_);
-  int64_t changes_ ABSL_GUARDED_BY(mu_) = 0;  // of the faults
-  int64_t run_ ABSL_GUARDED_BY(mu_) = 1;
-  int64_t last_id_ ABSL_GUARDED_BY(mu_) = 0;
-  std::map<std::string, Queue> queues_ ABSL_GUARDED_BY(mu_);
-  // In the order of their begin: a simulation repeats what depends on it.
-  std::vector<Connection*> connections_ ABSL_GUARDED_BY(mu_);
-  MemoryStore elections_ ABSL_GUARDED_BY(mu_);
-  std::vector<Elector*> electors_ ABSL_GUARDED_BY(mu_);  // that listen
+  Faults faults_ ABSL_GUARDED_BY(mu);
+  std::map<std::string, Faults> faults_of_ ABSL_GUARDED_BY(mu);
+  std::map<std::string, Chance> chances_ ABSL_GUARDED_BY(mu);
+  int64_t changes_ ABSL_GUARDED_BY(mu) = 0;  // of the faults
+  int64_t run_ ABSL_GUARDED_BY(mu) = 1;
+  std::map<std::string, Queue> queues_ ABSL_GUARDED_BY(mu);
+};
+
+// The engine as one client of a queue sees it.
+class MemoryEngine::Client final : public internal::Engine,
+                                   private WaitingLoop::Client {
+ public:
+  Client(std::shared_ptr<State> state, const std::string& queue,
+         size_t partitions, const std::string& client_name)
+      : queue_(queue),
+        partitions_(partitions),
+        client_name_(client_name),
+        state_(std::move(state)),
+        loop_(state_->clock(), queue) {}
+
+  absl::StatusOr<EngineReply> Apply(const EngineRequest& request,
+                                    absl::Time deadline) override;
+  absl::StatusOr<EngineSnapshot> TakeSnapshot(
+      const EngineSnapshotRequest& request, absl::Time deadline) override;
+  absl::Status Listen(EngineListener* listener, absl::Time deadline) override;
+  void StopListening() override;
+
+ private:
+  friend class State;
+
+  absl::Time Run(absl::Time now) override;
+
+  const std::string queue_;
+  const size_t partitions_;
+  const std::string client_name_;
+  const std::shared_ptr<State> state_;
+  EngineListener* listener_ = nullptr;
+  WaitingLoop loop_;  // has messages to tell
+  // The lock guards what follows.
+  std::string id_;  // empty: not connected
+  std::vector<std::function<void(EngineListener*)>> messages_;
+  // When the process notices that it has lost its connection.
+  absl::Time lost_at_ = absl::InfiniteFuture();
+};
+
+// The engine as one elector sees it.
+class MemoryEngine::ElectionClient final : public Election {
+ public:
+  ElectionClient(std::shared_ptr<MemoryEngine::State> state,
+                 const internal::ElectionOptions& options);
+  ~ElectionClient() override { StopListening(); }
+
+  absl::StatusOr<State> Do(Call call, int64_t token,
+                           absl::Duration timeout) override;
+  void Interrupt() override {
+    MutexLock lock(&state_->mu);
+    interrupted_ = true;
+  }
+  absl::Status Listen(std::function<void()> heard,
+                      std::function<void(const absl::Status&)> denied) override;
+  void StopListening() override {
+    MutexLock lock(&state_->mu);
+    Remove(this, &state_->electors);
+  }
+
+ private:
+  friend class MemoryEngine::State;
+
+  const std::shared_ptr<MemoryEngine::State> state_;
+  const std::string election_;
+  const std::string identity_;
+  const absl::Duration duration_;
+  // The lock guards what follows.
+  int64_t number_ = 0;
+  bool interrupted_ = false;  // A call that would block fails.
+  std::function<void()> heard_;
+  bool hears_ = true;  // whether it is connected
 };
 
 auto MemoryEngine::State::FaultsOf(const std::string& client_name) const
@@ -215,10 +242,10 @@ absl::Status MemoryEngine::State::Decide(const std::string& client_name,
   chance.random.seed(sequence);
   chance.loses_answer = chance.Happens(7);
   if (chance.Happens(3)) {
-    for (Connection* it : connections_) {
-      if (it->client_name != client_name || it->id.empty()) continue;
-      it->lost_at = clock_->TimeNow() + absl::Milliseconds(1);
-      it->loop->Wake(it->client);
+    for (Client* it : clients) {
+      if (it->client_name_ != client_name || it->id_.empty()) continue;
+      it->lost_at_ = clock_->TimeNow() + absl::Milliseconds(1);
+      it->loop_.Wake(it);
     }
   }
   if (chance.Happens(7)) return absl::UnavailableError("the engine fails");
@@ -228,7 +255,7 @@ absl::Status MemoryEngine::State::Decide(const std::string& client_name,
 
 void MemoryEngine::State::SetFaults(const Faults& faults,
                                     absl::string_view client_name) {
-  MutexLock lock(&mu_);
+  MutexLock lock(&mu);
   ++changes_;
   chances_.clear();
   if (client_name.empty()) {
@@ -237,32 +264,32 @@ void MemoryEngine::State::SetFaults(const Faults& faults,
   } else {
     faults_of_[std::string(client_name)] = faults;
   }
-  for (Connection* it : connections_) {
-    const bool away = FaultsOf(it->client_name).away;
-    if (away && !it->id.empty()) Disconnect(it);
-    if (!away && it->id.empty()) Connect(it);
+  for (Client* it : clients) {
+    const bool away = FaultsOf(it->client_name_).away;
+    if (away && !it->id_.empty()) Disconnect(it);
+    if (!away && it->id_.empty()) Connect(it);
   }
-  for (Elector* it : electors_) {
-    const bool hears = !FaultsOf(it->elector.identity).away;
-    if (hears && !it->hears) it->heard();
-    it->hears = hears;
+  for (ElectionClient* it : electors) {
+    const bool hears = !FaultsOf(it->identity_).away;
+    if (hears && !it->hears_) it->heard_();
+    it->hears_ = hears;
   }
 }
 
 void MemoryEngine::State::Restart(bool keeps_data) {
-  MutexLock lock(&mu_);
+  MutexLock lock(&mu);
   ++run_;
   if (!keeps_data) {
     queues_.clear();
-    elections_ = MemoryStore();
+    elections = MemoryStore();
   }
-  for (Connection* it : connections_) {
-    if (it->id.empty()) continue;
+  for (Client* it : clients) {
+    if (it->id_.empty()) continue;
     Disconnect(it);
     Connect(it);
   }
-  for (const Elector* it : electors_) {
-    if (it->hears) it->heard();
+  for (const ElectionClient* it : electors) {
+    if (it->hears_) it->heard_();
   }
 }
 
@@ -274,8 +301,7 @@ bool MemoryEngine::State::Sleep(absl::Duration d, const bool* interrupted) {
   const auto ends = [&, before = changes_]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     return changes_ != before || is_interrupted();
   };
-  clock_->AwaitWithDeadline(&mu_, absl::Condition(&ends),
-                            clock_->TimeNow() + d);
+  clock_->AwaitWithDeadline(&mu, absl::Condition(&ends), clock_->TimeNow() + d);
   return is_interrupted();
 }
 
@@ -322,46 +348,16 @@ auto MemoryEngine::State::Find(const std::string& name, size_t partitions)
 bool MemoryEngine::State::Send(const std::string& queue, const std::string& id,
                                const EngineMessage& message) {
   bool heard = false;
-  for (Connection* it : connections_) {
-    if (it->queue != queue || it->id.empty()) continue;
-    if (!id.empty() && it->id != id) continue;
+  for (Client* it : clients) {
+    if (it->queue_ != queue || it->id_.empty()) continue;
+    if (!id.empty() && it->id_ != id) continue;
     heard = true;
-    if (it->lost_at != absl::InfiniteFuture()) continue;
-    it->messages.push_back(
+    if (it->lost_at_ != absl::InfiniteFuture()) continue;
+    it->messages_.push_back(
         [message](EngineListener* to) { message.Deliver(to); });
-    it->loop->Wake(it->client);
+    it->loop_.Wake(it);
   }
   return heard;
-}
-
-absl::StatusOr<EngineReply> MemoryEngine::State::Apply(
-    const std::string& queue, size_t partitions, const EngineRequest& request) {
-  MutexLock lock(&mu_);
-  std::string what = request.take > 0 ? "take" : "";
-  for (const EngineOperation& it : request.operations) {
-    if (!it.item.empty())
-      absl::StrAppend(&what, "\n", it.item, " ", int{it.code});
-  }
-  absl::Status status = AwaitRequest(request.client_name, what);
-  Chance* const chance = ChanceOf(request.client_name);
-  if (chance != nullptr && !what.empty()) {
-    for (Chance::Request& it : std::exchange(chance->late, {})) {
-      if (chance->Happens(50)) {
-        ApplyNow(it.queue, it.partitions, it.request).IgnoreError();
-      } else {
-        chance->late.push_back(std::move(it));
-      }
-    }
-    if (!absl::IsUnavailable(status) && chance->Happens(50)) {
-      chance->late.push_back({queue, partitions, request});
-    }
-  }
-  if (!status.ok()) return status;
-  auto reply = ApplyNow(queue, partitions, request);
-  if (!reply.ok()) return reply;
-  status = AwaitAnswer(request.client_name);
-  if (!status.ok()) return status;
-  return reply;
 }
 
 absl::StatusOr<EngineReply> MemoryEngine::State::ApplyNow(
@@ -375,186 +371,144 @@ absl::StatusOr<EngineReply> MemoryEngine::State::ApplyNow(
   return last;
 }
 
-absl::StatusOr<EngineSnapshot> MemoryEngine::State::TakeSnapshot(
-    const std::string& queue, size_t partitions, const std::string& client_name,
-    const EngineSnapshotRequest& request) {
-  MutexLock lock(&mu_);
-  absl::Status status = AwaitRequest(client_name, "snapshot");
+void MemoryEngine::State::Connect(Client* client) {
+  client->id_ = absl::StrCat("client ", ++last_id);
+  client->messages_.push_back(
+      [id = client->id_](EngineListener* to) { to->OnListening(id); });
+  client->loop_.Wake(client);
+}
+
+void MemoryEngine::State::Disconnect(Client* client) {
+  client->id_.clear();
+  client->lost_at_ = absl::InfiniteFuture();
+  client->messages_.push_back([](EngineListener* to) {
+    to->OnDisconnected(absl::UnavailableError("the engine is away"));
+  });
+  client->loop_.Wake(client);
+}
+
+absl::StatusOr<EngineReply> MemoryEngine::Client::Apply(
+    const EngineRequest& request, absl::Time /*deadline*/) {
+  MutexLock lock(&state_->mu);
+  std::string what = request.take > 0 ? "take" : "";
+  for (const EngineOperation& it : request.operations) {
+    if (!it.item.empty())
+      absl::StrAppend(&what, "\n", it.item, " ", int{it.code});
+  }
+  absl::Status status = state_->AwaitRequest(client_name_, what);
+  State::Chance* const chance = state_->ChanceOf(client_name_);
+  if (chance != nullptr && !what.empty()) {
+    for (State::Chance::Request& it : std::exchange(chance->late, {})) {
+      if (chance->Happens(50)) {
+        state_->ApplyNow(it.queue, it.partitions, it.request).IgnoreError();
+      } else {
+        chance->late.push_back(std::move(it));
+      }
+    }
+    if (!absl::IsUnavailable(status) && chance->Happens(50)) {
+      chance->late.push_back({queue_, partitions_, request});
+    }
+  }
   if (!status.ok()) return status;
-  auto found = Find(queue, partitions);
+  auto reply = state_->ApplyNow(queue_, partitions_, request);
+  if (!reply.ok()) return reply;
+  status = state_->AwaitAnswer(client_name_);
+  if (!status.ok()) return status;
+  return reply;
+}
+
+absl::StatusOr<EngineSnapshot> MemoryEngine::Client::TakeSnapshot(
+    const EngineSnapshotRequest& request, absl::Time /*deadline*/) {
+  MutexLock lock(&state_->mu);
+  absl::Status status = state_->AwaitRequest(client_name_, "snapshot");
+  if (!status.ok()) return status;
+  auto found = state_->Find(queue_, partitions_);
   if (!found.ok()) return found.status();
-  EngineSnapshot snapshot = (*found)->queue.TakeSnapshot(request, Now());
-  status = AwaitAnswer(client_name);
+  EngineSnapshot snapshot =
+      (*found)->queue.TakeSnapshot(request, state_->Now());
+  status = state_->AwaitAnswer(client_name_);
   if (!status.ok()) return status;
   return snapshot;
 }
 
-absl::StatusOr<std::string> MemoryEngine::State::Listen(
-    Connection* connection) {
-  MutexLock lock(&mu_);
-  const absl::Status status = AwaitRequest(connection->client_name, "listen");
-  if (!status.ok()) return status;
-  connections_.push_back(connection);
-  connection->id = absl::StrCat("client ", ++last_id_);
-  return connection->id;
-}
-
-void MemoryEngine::State::StopListening(Connection* connection) {
-  MutexLock lock(&mu_);
-  Remove(connection, &connections_);
-}
-
-void MemoryEngine::State::Connect(Connection* connection) {
-  connection->id = absl::StrCat("client ", ++last_id_);
-  connection->messages.push_back(
-      [id = connection->id](EngineListener* to) { to->OnListening(id); });
-  connection->loop->Wake(connection->client);
-}
-
-void MemoryEngine::State::Disconnect(Connection* connection) {
-  connection->id.clear();
-  connection->lost_at = absl::InfiniteFuture();
-  connection->messages.push_back([](EngineListener* to) {
-    to->OnDisconnected(absl::UnavailableError("the engine is away"));
-  });
-  connection->loop->Wake(connection->client);
-}
-
-std::vector<std::function<void(EngineListener*)>>
-MemoryEngine::State::TakeMessages(Connection* connection, absl::Time now) {
-  MutexLock lock(&mu_);
-  if (connection->lost_at <= now && !connection->id.empty()) {
-    Disconnect(connection);
-    Connect(connection);
+absl::Status MemoryEngine::Client::Listen(EngineListener* listener,
+                                          absl::Time /*deadline*/) {
+  listener_ = listener;
+  std::string id;
+  {
+    MutexLock lock(&state_->mu);
+    absl::Status status = state_->AwaitRequest(client_name_, "listen");
+    if (!status.ok()) return status;
+    state_->clients.push_back(this);
+    id = id_ = absl::StrCat("client ", ++state_->last_id);
   }
-  return std::exchange(connection->messages, {});
+  listener->OnListening(id);
+  loop_.Add(this);
+  return absl::OkStatus();
 }
 
-int64_t MemoryEngine::State::NewNumber() {
-  MutexLock lock(&mu_);
-  return ++last_id_;
+void MemoryEngine::Client::StopListening() {
+  {
+    MutexLock lock(&state_->mu);
+    Remove(this, &state_->clients);
+  }
+  loop_.Remove(this);
 }
 
-absl::StatusOr<Election::State> MemoryEngine::State::Elect(
-    Election::Call call, const Elector& elector, int64_t token) {
-  MutexLock lock(&mu_);
-  const std::string& process = elector.elector.identity;
-  absl::Status status = AwaitRequest(process, "elect", &elector.interrupted);
+absl::Time MemoryEngine::Client::Run(absl::Time now) {
+  std::vector<std::function<void(EngineListener*)>> messages;
+  {
+    MutexLock lock(&state_->mu);
+    if (lost_at_ <= now && !id_.empty()) {
+      state_->Disconnect(this);
+      state_->Connect(this);
+    }
+    messages.swap(messages_);
+  }
+  for (const auto& message : messages) message(listener_);
+  MutexLock lock(&state_->mu);
+  return lost_at_;
+}
+
+MemoryEngine::ElectionClient::ElectionClient(
+    std::shared_ptr<MemoryEngine::State> state,
+    const internal::ElectionOptions& options)
+    : state_(std::move(state)),
+      election_(options.name),
+      identity_(options.identity),
+      duration_(options.duration) {
+  MutexLock lock(&state_->mu);
+  number_ = ++state_->last_id;
+}
+
+absl::StatusOr<Election::State> MemoryEngine::ElectionClient::Do(
+    Call call, int64_t token, absl::Duration /*timeout*/) {
+  MutexLock lock(&state_->mu);
+  absl::Status status = state_->AwaitRequest(identity_, "elect", &interrupted_);
   if (!status.ok()) return status;
-  const Election::State state = StoredElection(&elections_, elector.election)
-                                    .Do(call, elector.elector, token, Now());
-  if (call == Election::Call::kRelease && state.done) {
-    for (const Elector* it : electors_) {
-      if (it->election == elector.election && it->hears) it->heard();
+  const State result =
+      StoredElection(&state_->elections, election_)
+          .Do(call, {number_, identity_, absl::ToInt64Nanoseconds(duration_)},
+              token, state_->Now());
+  if (call == Call::kRelease && result.done) {
+    for (const ElectionClient* it : state_->electors) {
+      if (it->election_ == election_ && it->hears_) it->heard_();
     }
   }
-  status = AwaitAnswer(process, &elector.interrupted);
+  status = state_->AwaitAnswer(identity_, &interrupted_);
   if (!status.ok()) return status;
-  return state;
+  return result;
 }
 
-void MemoryEngine::State::Interrupt(Elector* elector) {
-  MutexLock lock(&mu_);
-  elector->interrupted = true;
+absl::Status MemoryEngine::ElectionClient::Listen(
+    std::function<void()> heard,
+    std::function<void(const absl::Status&)> /*denied*/) {
+  MutexLock lock(&state_->mu);
+  heard_ = std::move(heard);
+  hears_ = !state_->FaultsOf(identity_).away;
+  state_->electors.push_back(this);
+  return absl::OkStatus();
 }
-
-void MemoryEngine::State::ListenToReleases(Elector* elector,
-                                           std::function<void()> heard) {
-  MutexLock lock(&mu_);
-  elector->heard = std::move(heard);
-  elector->hears = !FaultsOf(elector->elector.identity).away;
-  electors_.push_back(elector);
-}
-
-void MemoryEngine::State::StopListeningToReleases(Elector* elector) {
-  MutexLock lock(&mu_);
-  Remove(elector, &electors_);
-}
-
-// The engine as one client of a queue sees it.
-class MemoryEngine::Client final : public internal::Engine,
-                                   private WaitingLoop::Client {
- public:
-  Client(std::shared_ptr<State> state, const std::string& queue,
-         size_t partitions, const std::string& client_name)
-      : state_(std::move(state)),
-        partitions_(partitions),
-        loop_(state_->clock(), queue),
-        connection_{queue, client_name,           this, &loop_, "",
-                    {},    absl::InfiniteFuture()} {}
-
-  absl::StatusOr<EngineReply> Apply(const EngineRequest& request,
-                                    absl::Time /*deadline*/) override {
-    return state_->Apply(connection_.queue, partitions_, request);
-  }
-
-  absl::StatusOr<EngineSnapshot> TakeSnapshot(
-      const EngineSnapshotRequest& request, absl::Time /*deadline*/) override {
-    return state_->TakeSnapshot(connection_.queue, partitions_,
-                                connection_.client_name, request);
-  }
-
-  absl::Status Listen(EngineListener* listener,
-                      absl::Time /*deadline*/) override {
-    listener_ = listener;
-    const absl::StatusOr<std::string> id = state_->Listen(&connection_);
-    if (!id.ok()) return id.status();
-    listener->OnListening(*id);
-    loop_.Add(this);
-    return absl::OkStatus();
-  }
-
-  void StopListening() override {
-    state_->StopListening(&connection_);
-    loop_.Remove(this);
-  }
-
- private:
-  absl::Time Run(absl::Time now) override {
-    for (const auto& message : state_->TakeMessages(&connection_, now)) {
-      message(listener_);
-    }
-    return state_->LostAt(connection_);
-  }
-
-  const std::shared_ptr<State> state_;
-  const size_t partitions_;
-  EngineListener* listener_ = nullptr;
-  WaitingLoop loop_;
-  State::Connection connection_;
-};
-
-// The engine as one elector sees it.
-class MemoryEngine::ElectionClient final : public Election {
- public:
-  ElectionClient(std::shared_ptr<MemoryEngine::State> state,
-                 const internal::ElectionOptions& options)
-      : state_(std::move(state)),
-        elector_{options.name,
-                 {state_->NewNumber(), options.identity,
-                  absl::ToInt64Nanoseconds(options.duration)}} {}
-
-  ~ElectionClient() override { StopListening(); }
-
-  absl::StatusOr<State> Do(Call call, int64_t token,
-                           absl::Duration /*timeout*/) override {
-    return state_->Elect(call, elector_, token);
-  }
-
-  void Interrupt() override { state_->Interrupt(&elector_); }
-
-  absl::Status Listen(
-      std::function<void()> heard,
-      std::function<void(const absl::Status&)> /*denied*/) override {
-    state_->ListenToReleases(&elector_, std::move(heard));
-    return absl::OkStatus();
-  }
-  void StopListening() override { state_->StopListeningToReleases(&elector_); }
-
- private:
-  const std::shared_ptr<MemoryEngine::State> state_;
-  MemoryEngine::State::Elector elector_;
-};
 
 MemoryEngine::MemoryEngine(Clock* clock)
     : state_(std::make_shared<State>(clock)) {}

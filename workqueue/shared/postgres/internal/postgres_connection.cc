@@ -534,13 +534,9 @@ absl::StatusOr<std::vector<PostgresRows>> PostgresConnection::Execute(
     }
     if (*next == nullptr) {
       if (PQstatus(connection_) == CONNECTION_BAD) {
-        healthy_ = false;
+        const absl::Status lost = ConnectionError();
         if (synced > 0) break;
-        return absl::UnknownError(
-            status.ok() ? absl::StrCat("the database: ",
-                                       absl::StripAsciiWhitespace(
-                                           PQerrorMessage(connection_)))
-                        : std::string(status.message()));
+        return absl::UnknownError((status.ok() ? lost : status).message());
       }
       continue;
     }

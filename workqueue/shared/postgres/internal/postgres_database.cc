@@ -212,6 +212,13 @@ absl::Status CheckName(absl::string_view name) {
                    " bytes; the most is ", kMost));
 }
 
+absl::Status CheckVersion(absl::string_view schema, int64_t found) {
+  if (found == kVersion) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("the tables in the schema ", schema, " have the version ",
+                   found, ", and this library the version ", kVersion));
+}
+
 // An error of something that cannot have changed anything.
 absl::Status NothingChanged(const absl::Status& status) {
   return absl::IsUnknown(status) ? absl::UnavailableError(status.message())
@@ -357,8 +364,10 @@ struct PostgresDatabase::Sql {
       notify, occupy, vacate;
 };
 
-// The tables, in a transaction, which begins when something is read.
-class PostgresDatabase::Tables final : public EngineTables {
+// The tables, in a transaction, which begins when something is read. And the
+// entries of a queue.
+class PostgresDatabase::Tables final : public EngineTables,
+                                       private OrderedStore {
  public:
   Tables(PostgresDatabase* database, const Call& call, bool full, bool again,
          PostgresConnection* connection)
@@ -374,7 +383,10 @@ class PostgresDatabase::Tables final : public EngineTables {
 
   absl::StatusOr<int64_t> FindQueue(absl::string_view name,
                                     const std::string& layout) override;
-  std::unique_ptr<OrderedStore> Open(int64_t queue) override;
+  OrderedStore* Open(int64_t queue) override {
+    queue_ = queue;
+    return this;
+  }
   absl::Time Now() override { return now_; }
   std::vector<EngineOperation> TakeInbox() override;
   int64_t AddListener(int64_t queue) override;
@@ -411,8 +423,6 @@ class PostgresDatabase::Tables final : public EngineTables {
   absl::Status Commit();
 
  private:
-  friend class Store;
-
   // An entry as it is now, or will be.
   struct Known {
     std::optional<std::string> value;
@@ -430,19 +440,31 @@ class PostgresDatabase::Tables final : public EngineTables {
     --range;
     return std::max(range->second, key);
   }
-  // The entry, which will be changed.
-  Known& Change(const std::string& key) {
+  // The entry, which may be one that nobody has looked at.
+  Known& Find(const std::string& key) {
     const auto [found, is_new] = entries_.try_emplace(key);
     if (is_new) found->second.unseen = KnownUntil(key) == key;
-    found->second.dirty = true;
     return found->second;
   }
-  // The same, of one that is not there, or has been looked at.
-  Known& ChangeSeen(const std::string& key) {
-    Known& known = entries_[key];
-    known.dirty = true;
-    return known;
+  void Set(Known& known, absl::string_view key, absl::string_view value);
+
+  // OrderedStore
+  void Prefetch(const WantedEntries& wanted) override;
+  std::optional<std::string> Get(absl::string_view key) override;
+  void Put(absl::string_view key, absl::string_view value) override {
+    Set(Find(std::string(key)), key, value);
   }
+  void Insert(absl::string_view key, absl::string_view value) override {
+    Set(entries_[std::string(key)], key, value);
+  }
+  void Delete(absl::string_view key) override {
+    Known& known = Find(std::string(key));
+    known.value.reset();
+    known.dirty = true;
+  }
+  std::optional<Entry> First(absl::string_view prefix,
+                             absl::string_view after) override;
+
   // For what reads or writes without `Fetch()`, which sees that, too.
   void CheckTables(const PostgresRows& found) {
     error_.Update(database_.CheckTables(found.Number(0, 1)));
@@ -461,7 +483,6 @@ class PostgresDatabase::Tables final : public EngineTables {
 
   // Executes statements at once. Notes an error.
   std::vector<PostgresRows> Execute(std::vector<Statement> statements);
-  void Fetch(const WantedEntries& wanted);
   // Fetches the next entries from `from` on, of those that begin with `prefix`.
   void FetchFrom(const std::string& from, const std::string& prefix);
   void Fetch(const std::vector<std::string>& keys,
@@ -496,61 +517,6 @@ class PostgresDatabase::Tables final : public EngineTables {
   std::vector<int64_t> receivers_;
   std::vector<std::string> bodies_;
   bool tells_all_ = false;
-};
-
-class PostgresDatabase::Store final : public OrderedStore {
- public:
-  explicit Store(Tables* tables) : tables_(*tables) {}
-
-  void Prefetch(const WantedEntries& wanted) override { tables_.Fetch(wanted); }
-  std::optional<std::string> Get(absl::string_view key) override {
-    const std::string owned(key);
-    auto found = tables_.entries_.find(owned);
-    if (found == tables_.entries_.end() && tables_.KnownUntil(owned) == owned) {
-      tables_.Fetch({owned}, {}, {});
-      found = tables_.entries_.find(owned);
-    }
-    if (found == tables_.entries_.end()) return std::nullopt;
-    return found->second.value;
-  }
-  void Put(absl::string_view key, absl::string_view value) override {
-    Set(tables_.Change(std::string(key)), key, value);
-  }
-  void Insert(absl::string_view key, absl::string_view value) override {
-    Set(tables_.ChangeSeen(std::string(key)), key, value);
-  }
-  void Delete(absl::string_view key) override {
-    tables_.Change(std::string(key)).value.reset();
-  }
-  std::optional<Entry> First(absl::string_view prefix,
-                             absl::string_view after = "") override {
-    std::string from = LeastKey(prefix, after);
-    const std::string end = EndOf(prefix);
-    while (tables_.error_.ok()) {
-      const std::string until = std::min(tables_.KnownUntil(from), end);
-      for (auto it = tables_.entries_.lower_bound(from);
-           it != tables_.entries_.end() && it->first < until; ++it) {
-        if (it->second.value) return Entry{it->first, *it->second.value};
-      }
-      if (until >= end) return std::nullopt;
-      if (until == from) tables_.FetchFrom(from, std::string(prefix));
-      from = until;
-    }
-    return std::nullopt;
-  }
-
- private:
-  void Set(Tables::Known& known, absl::string_view key,
-           absl::string_view value) {
-    known.value = std::string(value);
-    const auto front = tables_.fronts_.find(std::string(key.substr(0, 1)));
-    if (front != tables_.fronts_.end() && key < front->second) {
-      front->second = std::string(key);
-      tables_.writes_front_ = true;
-    }
-  }
-
-  Tables& tables_;
 };
 
 std::vector<PostgresRows> PostgresDatabase::Tables::Execute(
@@ -603,12 +569,48 @@ absl::StatusOr<int64_t> PostgresDatabase::Tables::FindQueue(
   return queue.first;
 }
 
-std::unique_ptr<OrderedStore> PostgresDatabase::Tables::Open(int64_t queue) {
-  queue_ = queue;
-  return std::make_unique<Store>(this);
+std::optional<std::string> PostgresDatabase::Tables::Get(
+    absl::string_view key) {
+  const std::string owned(key);
+  auto found = entries_.find(owned);
+  if (found == entries_.end() && KnownUntil(owned) == owned) {
+    Fetch({owned}, {}, {});
+    found = entries_.find(owned);
+  }
+  if (found == entries_.end()) return std::nullopt;
+  return found->second.value;
 }
 
-void PostgresDatabase::Tables::Fetch(const WantedEntries& wanted) {
+void PostgresDatabase::Tables::Set(Known& known, absl::string_view key,
+                                   absl::string_view value) {
+  known.value = std::string(value);
+  known.dirty = true;
+  const auto front = fronts_.find(std::string(key.substr(0, 1)));
+  if (front != fronts_.end() && key < front->second) {
+    front->second = std::string(key);
+    writes_front_ = true;
+  }
+}
+
+auto PostgresDatabase::Tables::First(absl::string_view prefix,
+                                     absl::string_view after)
+    -> std::optional<Entry> {
+  std::string from = LeastKey(prefix, after);
+  const std::string end = EndOf(prefix);
+  while (error_.ok()) {
+    const std::string until = std::min(KnownUntil(from), end);
+    for (auto it = entries_.lower_bound(from);
+         it != entries_.end() && it->first < until; ++it) {
+      if (it->second.value) return Entry{it->first, *it->second.value};
+    }
+    if (until >= end) return std::nullopt;
+    if (until == from) FetchFrom(from, std::string(prefix));
+    from = until;
+  }
+  return std::nullopt;
+}
+
+void PostgresDatabase::Tables::Prefetch(const WantedEntries& wanted) {
   std::vector<std::string> firsts;
   for (const WantedEntries::Range& range : wanted.ranges) {
     wanted_[range.prefix[0]] = range;
@@ -704,11 +706,9 @@ void PostgresDatabase::Tables::Fetch(
     }
     if (n == kTime) {
       if (begins) now_ = absl::FromUnixMicros(rows.Number(i, 1));
-      if (rows.Number(i, 2) == kVersion) continue;
-      error_ = absl::FailedPreconditionError(absl::StrCat(
-          "the tables in the schema ", sql_.schema, " have the version ",
-          rows.Number(i, 2), ", and this library the version ", kVersion));
-      return;
+      error_ = CheckVersion(sql_.schema, rows.Number(i, 2));
+      if (!error_.ok()) return;
+      continue;
     }
     if (n > 0) {
       const auto r = static_cast<size_t>(n - 1);
@@ -1024,12 +1024,8 @@ absl::StatusOr<std::unique_ptr<PostgresConnection>> PostgresDatabase::Connect(
         absl::StrCat("the server has the version ", found.Number(0, 4),
                      "; 14 is the oldest that works"));
   }
-  if (found.Number(0, 0) != kVersion) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "the tables in the schema ", sql_->schema, " have the version ",
-        found.Number(0, 0), ", and this library the version ", kVersion));
-  }
-  const absl::Status known = CheckTables(found.Number(0, 1));
+  absl::Status known = CheckVersion(sql_->schema, found.Number(0, 0));
+  if (known.ok()) known = CheckTables(found.Number(0, 1));
   if (!known.ok()) return known;
   listener_table_ = found.Number(0, 2);
   if (!(*connection)->FindPooler(found.Number(0, 3))) {
@@ -1094,27 +1090,20 @@ absl::Status PostgresDatabase::RunOnce(const Call& call, const Body& body,
     if (!connected.ok()) return NothingChanged(connected.status());
     connection = *std::move(connected);
   }
-  absl::Status status = TryOnce(call, body, full, again, connection.get());
-  MutexLock lock(&mu_);
-  if (connection->healthy() && !connection->InTransaction()) {
-    idle_.push_back(std::move(connection));
-  } else if (absl::IsUnavailable(status)) {
-    // The server may have been started again since they were used.
-    idle_.clear();
-  }
-  return status;
-}
-
-absl::Status PostgresDatabase::TryOnce(const Call& call, const Body& body,
-                                       bool full, bool again,
-                                       PostgresConnection* connection) {
-  Tables tables(this, call, full, again, connection);
+  Tables tables(this, call, full, again, connection.get());
   absl::Status status = body(tables, full);
   if (!tables.error().ok()) status = tables.error();
   if (status.ok()) status = tables.Commit();
   if (!status.ok() && connection->healthy() && connection->InTransaction()) {
     connection->Execute({{"ROLLBACK"}}, MachineTime() + kCleanUpTimeout)
         .IgnoreError();
+  }
+  MutexLock lock(&mu_);
+  if (connection->healthy() && !connection->InTransaction()) {
+    idle_.push_back(std::move(connection));
+  } else if (absl::IsUnavailable(status)) {
+    // The server may have been started again since they were used.
+    idle_.clear();
   }
   return status;
 }
@@ -1210,8 +1199,7 @@ void PostgresDatabase::Wake() {
   wake_.Set();
 }
 
-void PostgresDatabase::AwaitMessages(uint32_t /*heard*/,
-                                     absl::Duration timeout) {
+void PostgresDatabase::AwaitMessages(absl::Duration timeout) {
   const absl::Time deadline = MachineTime() + timeout;
   pollfd waits[2] = {{wake_.fd(), POLLIN, 0}, {-1, POLLIN, 0}};
   // The calls tell an error.

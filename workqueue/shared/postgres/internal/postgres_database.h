@@ -69,14 +69,12 @@ class PostgresDatabase final : public EngineDatabase {
   absl::Status Run(const Call& call, const Body& body) override;
   void Interrupted() override {}  // A call looks at its flag often.
   void Vacate(int64_t listener) override;
-  uint32_t HeardSoFar() override { return 0; }
-  void AwaitMessages(uint32_t heard, absl::Duration timeout) override;
+  void AwaitMessages(absl::Duration timeout) override;
   void Wake() override;
   absl::StatusOr<EngineSettings> CheckSettings(absl::Time deadline) override;
   size_t MaxItemBytes() const override { return kMaxItemBytes; }
 
  private:
-  class Store;
   class Tables;
   struct Sql;
 
@@ -91,8 +89,6 @@ class PostgresDatabase final : public EngineDatabase {
   // `again` if the end of an earlier attempt is not known.
   absl::Status RunOnce(const Call& call, const Body& body, bool full,
                        bool again);
-  absl::Status TryOnce(const Call& call, const Body& body, bool full,
-                       bool again, PostgresConnection* connection);
 
   // The listener is in this process from now on. `server` is when the server
   // has been started.

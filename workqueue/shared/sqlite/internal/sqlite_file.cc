@@ -14,7 +14,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>  // NOLINT(build/c++17)
-#include <iterator>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -66,29 +65,6 @@ CREATE TABLE message (id INTEGER PRIMARY KEY AUTOINCREMENT,
 CREATE INDEX message_of ON message (listener, id);
 )sql";
 
-// By Query.
-constexpr const char* kQueries[] = {
-    "BEGIN IMMEDIATE",
-    "BEGIN",
-    "COMMIT",
-    "ROLLBACK",
-    "PRAGMA user_version",
-    "SELECT value FROM entry WHERE queue = ?1 AND key = ?2",
-    "REPLACE INTO entry VALUES (?1, ?2, ?3)",
-    "DELETE FROM entry WHERE queue = ?1 AND key = ?2",
-    ("SELECT key, value FROM entry WHERE queue = ?1 AND key >= ?2 "
-     "ORDER BY key LIMIT 1"),
-    "SELECT id, layout FROM queue WHERE name = ?1",
-    "INSERT INTO queue (name, layout) VALUES (?1, ?2)",
-    "INSERT INTO listener (queue) VALUES (?1)",
-    "DELETE FROM listener WHERE id = ?1",
-    "SELECT id FROM listener WHERE queue = ?1",
-    "SELECT 1 FROM listener WHERE id = ?1",
-    "INSERT INTO message (listener, body) VALUES (?1, ?2)",
-    "SELECT id, body FROM message WHERE listener = ?1 AND id > ?2 ORDER BY id",
-    "DELETE FROM message WHERE listener = ?1 AND id > ?2 AND id <= ?3",
-};
-
 absl::Time Now() { return Clock::GetRealClock()->TimeNow(); }
 
 // Whether other machines may have the file, too: SQLite does not notice it. A
@@ -114,51 +90,22 @@ bool IsBusy(int code) {
 
 }  // namespace
 
-enum SqliteFile::Query : int {
-  kBegin,
-  kBeginReading,
-  kCommit,
-  kRollBack,
-  kReadVersion,
-  kGet,
-  kPut,
-  kDelete,
-  kFrom,
-  kFindQueue,
-  kAddQueue,
-  kAddListener,
-  kRemoveListener,
-  kListeners,
-  kFindListener,
-  kAddMessage,
-  kMessages,
-  kRemoveMessages,
-};
-
 // A query's run. Its results are those of the row that `Step()` has come to.
 class SqliteFile::Row {
  public:
-  Row(SqliteFile* file, Query query)
-      : file_(*file),
-        statement_(file->statements_[static_cast<size_t>(query)]) {}
+  template <typename... Values>
+  Row(SqliteFile* file, const char* query, const Values&... values)
+      : file_(*file), statement_(file->StatementOf(query)) {
+    (Bind(values), ...);
+  }
   ~Row() {
+    if (statement_ == nullptr) return;
     sqlite3_reset(statement_);
     sqlite3_clear_bindings(statement_);
   }
 
   Row(const Row&) = delete;
   Row& operator=(const Row&) = delete;
-
-  Row& Bind(int64_t number) {
-    sqlite3_bind_int64(statement_, ++bound_, number);
-    return *this;
-  }
-  // A null pointer would be no text, but NULL.
-  Row& Bind(absl::string_view bytes) {
-    sqlite3_bind_blob64(statement_, ++bound_, bytes.empty() ? "" : bytes.data(),
-                        bytes.size(), SQLITE_TRANSIENT);
-    return *this;
-  }
 
   // Returns whether there is a row, or the next one.
   bool Step() {
@@ -180,6 +127,15 @@ class SqliteFile::Row {
   }
 
  private:
+  void Bind(int64_t number) {
+    sqlite3_bind_int64(statement_, ++bound_, number);
+  }
+  // A null pointer would be no text, but NULL.
+  void Bind(absl::string_view bytes) {
+    sqlite3_bind_blob64(statement_, ++bound_, bytes.empty() ? "" : bytes.data(),
+                        bytes.size(), SQLITE_TRANSIENT);
+  }
+
   SqliteFile& file_;
   sqlite3_stmt* const statement_;
   int bound_ = 0;
@@ -232,8 +188,18 @@ absl::StatusOr<std::unique_ptr<SqliteFile>> SqliteFile::Open(
 }
 
 SqliteFile::~SqliteFile() {
-  for (sqlite3_stmt* it : statements_) sqlite3_finalize(it);
+  for (const auto& it : statements_) sqlite3_finalize(it.second);
   sqlite3_close(connection_);
+}
+
+sqlite3_stmt* SqliteFile::StatementOf(const char* query) {
+  sqlite3_stmt*& statement = statements_[query];
+  if (statement != nullptr) return statement;
+  const int code =
+      sqlite3_prepare_v3(connection_, query, /*nByte=*/-1,
+                         SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
+  if (code != SQLITE_OK) Fail(code);
+  return statement;
 }
 
 absl::Status SqliteFile::Execute(const std::string& sql) {
@@ -255,7 +221,6 @@ absl::Status SqliteFile::Connect(absl::Time deadline) {
   // was killed.
   while (true) {
     status = MakeTables();
-    if (status.ok()) status = Prepare();
     if (!absl::IsUnavailable(status) || Now() >= deadline) break;
     Clock::GetRealClock()->Sleep(kLongestWait);
   }
@@ -297,74 +262,45 @@ absl::Status SqliteFile::CheckPlace() {
   return absl::OkStatus();
 }
 
-absl::Status SqliteFile::Prepare() {
-  while (statements_.size() < std::size(kQueries)) {
-    sqlite3_stmt* statement = nullptr;
-    const int code = sqlite3_prepare_v3(
-        connection_, kQueries[statements_.size()], /*nByte=*/-1,
-        SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
-    if (code != SQLITE_OK) return StatusOf(code);
-    statements_.push_back(statement);
-  }
-  return absl::OkStatus();
-}
-
 absl::Status SqliteFile::MakeTables() {
-  const auto read = [&](const char* sql, std::string* text) {
-    sqlite3_stmt* statement = nullptr;
-    int code = sqlite3_prepare_v2(connection_, sql, -1, &statement, nullptr);
-    if (code == SQLITE_OK) code = sqlite3_step(statement);
-    if (code == SQLITE_ROW) {
-      *text = reinterpret_cast<const char*>(sqlite3_column_text(statement, 0));
-    }
-    sqlite3_finalize(statement);
-    return code == SQLITE_ROW ? absl::OkStatus() : StatusOf(code);
+  error_ = absl::OkStatus();
+  const auto read = [this](const char* query) {
+    Row row(this, query);
+    return row.Step() ? row.Bytes(0) : "";
   };
   const auto refuse = [this](absl::string_view why) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the file \"", path_, "\" ", why));
+    error_.Update(absl::FailedPreconditionError(
+        absl::StrCat("the file \"", path_, "\" ", why)));
   };
-  // Whether the file has anything, whose it is, and of which version.
-  std::string objects, application, version, mode;
   // Sees first whose file it is: another one stays as it is.
   for (const bool changes : {false, true}) {
-    absl::Status status = absl::OkStatus();
-    if (changes) {
-      status = Execute("PRAGMA journal_mode = WAL");
-      if (status.ok()) status = read("PRAGMA journal_mode", &mode);
-      if (status.ok() && mode != "wal") {
-        status = refuse(
-            "is where SQLite can have no write-ahead log; it must be on a disk "
-            "of this machine");
-      }
+    if (changes && read("PRAGMA journal_mode = WAL") != "wal") {
+      refuse(
+          "is where SQLite can have no write-ahead log; it must be on a disk "
+          "of this machine");
     }
-    if (status.ok()) {
-      status = Execute(changes ? "BEGIN IMMEDIATE" : "BEGIN");
-    }
-    if (!status.ok()) return status;
-    status = read("SELECT count(*) FROM sqlite_master", &objects);
-    status.Update(read("PRAGMA application_id", &application));
-    status.Update(read("PRAGMA user_version", &version));
-    if (status.ok() && objects == "0" && application == "0" && version == "0") {
-      if (changes) {
-        status = Execute(
+    Row(this, changes ? "BEGIN IMMEDIATE" : "BEGIN").Step();
+    const bool is_empty = read("SELECT count(*) FROM sqlite_master") == "0";
+    const std::string application = read("PRAGMA application_id");
+    const std::string version = read("PRAGMA user_version");
+    if (is_empty && application == "0" && version == "0") {
+      if (changes && error_.ok()) {
+        error_ = Execute(
             absl::StrCat(kTables, "PRAGMA application_id = ", kApplication,
                          "; PRAGMA user_version = ", kVersion, ";"));
       }
-    } else if (status.ok() && application != absl::StrCat(kApplication)) {
-      status = refuse(
-          "is a database of something else; name a file that is not there");
-    } else if (status.ok() && version != absl::StrCat(kVersion)) {
-      status = refuse(absl::StrCat("has the version ", version,
-                                   " of the tables, and this library the "
-                                   "version ",
-                                   kVersion));
+    } else if (application != absl::StrCat(kApplication)) {
+      refuse("is a database of something else; name a file that is not there");
+    } else if (version != absl::StrCat(kVersion)) {
+      refuse(absl::StrCat("has the version ", version,
+                          " of the tables, and this library the version ",
+                          kVersion));
     }
-    if (status.ok()) status = Execute("COMMIT");
-    if (!status.ok()) {
-      sqlite3_exec(connection_, "ROLLBACK", nullptr, nullptr, nullptr);
-      return status;
-    }
+    Row(this, "COMMIT").Step();
+    if (error_.ok()) continue;
+    const absl::Status status = error_;
+    RollBack();
+    return status;
   }
   return absl::OkStatus();
 }
@@ -471,48 +407,16 @@ absl::Status SqliteFile::TryTogether(const std::vector<Job*>& jobs) {
   return status;
 }
 
-// The entries of a queue.
-class SqliteFile::Store final : public OrderedStore {
- public:
-  Store(SqliteFile* file, int64_t queue) : file_(file), queue_(queue) {}
-
-  std::optional<std::string> Get(absl::string_view key) override {
-    Row row(file_, kGet);
-    if (!row.Bind(queue_).Bind(key).Step()) return std::nullopt;
-    return row.Bytes(0);
-  }
-  void Put(absl::string_view key, absl::string_view value) override {
-    Row(file_, kPut).Bind(queue_).Bind(key).Bind(value).Step();
-  }
-  void Delete(absl::string_view key) override {
-    Row(file_, kDelete).Bind(queue_).Bind(key).Step();
-  }
-  std::optional<Entry> First(absl::string_view prefix,
-                             absl::string_view after = "") override {
-    Row row(file_, kFrom);
-    if (!row.Bind(queue_).Bind(LeastKey(prefix, after)).Step()) {
-      return std::nullopt;
-    }
-    Entry entry = {row.Bytes(0), row.Bytes(1)};
-    if (!absl::StartsWith(entry.key, prefix)) return std::nullopt;
-    return entry;
-  }
-
- private:
-  SqliteFile* const file_;
-  const int64_t queue_;
-};
-
-// The tables, in a transaction.
-class SqliteFile::Tables final : public EngineTables {
+// The tables, in a transaction, and the entries of a queue.
+class SqliteFile::Tables final : public EngineTables, private OrderedStore {
  public:
   explicit Tables(SqliteFile* file) : file_(*file) {}
 
   absl::StatusOr<int64_t> FindQueue(absl::string_view name,
                                     const std::string& layout) override {
     {
-      Row row(&file_, kFindQueue);
-      if (row.Bind(name).Step()) {
+      Row row(&file_, "SELECT id, layout FROM queue WHERE name = ?1", name);
+      if (row.Step()) {
         const std::string found = row.Bytes(1);
         if (found == layout) return row.Number(0);
         return absl::FailedPreconditionError(absl::StrCat(
@@ -520,13 +424,16 @@ class SqliteFile::Tables final : public EngineTables {
             file_.path_, "\" is ", found, ", and this client's is ", layout));
       }
     }
-    Row(&file_, kAddQueue).Bind(name).Bind(layout).Step();
+    Row(&file_, "INSERT INTO queue (name, layout) VALUES (?1, ?2)", name,
+        layout)
+        .Step();
     if (!file_.error_.ok()) return file_.error_;
     return sqlite3_last_insert_rowid(file_.connection_);
   }
 
-  std::unique_ptr<OrderedStore> Open(int64_t queue) override {
-    return std::make_unique<Store>(&file_, queue);
+  OrderedStore* Open(int64_t queue) override {
+    queue_ = queue;
+    return this;
   }
 
   // The kernel's clock, which all processes read alike. That of a `Clock`, and
@@ -540,7 +447,7 @@ class SqliteFile::Tables final : public EngineTables {
 
   int64_t AddListener(int64_t queue) override {
     while (true) {
-      Row(&file_, kAddListener).Bind(queue).Step();
+      Row(&file_, "INSERT INTO listener (queue) VALUES (?1)", queue).Step();
       if (!file_.error_.ok()) return 0;
       // Nobody else sees the number before this process has it.
       const int64_t listener = sqlite3_last_insert_rowid(file_.connection_);
@@ -552,19 +459,18 @@ class SqliteFile::Tables final : public EngineTables {
         }
       }
       // Somebody could not add it, and has not forgotten it yet.
-      Row(&file_, kRemoveListener).Bind(listener).Step();
+      Row(&file_, "DELETE FROM listener WHERE id = ?1", listener).Step();
     }
   }
 
   void RemoveListener(int64_t listener) override {
-    Row(&file_, kRemoveListener).Bind(listener).Step();
+    Row(&file_, "DELETE FROM listener WHERE id = ?1", listener).Step();
     RemoveMessages(listener, 0, std::numeric_limits<int64_t>::max());
   }
 
   std::vector<int64_t> ListenersOf(int64_t queue) override {
     std::vector<int64_t> listeners;
-    Row row(&file_, kListeners);
-    row.Bind(queue);
+    Row row(&file_, "SELECT id FROM listener WHERE queue = ?1", queue);
     while (row.Step()) listeners.push_back(row.Number(0));
     return listeners;
   }
@@ -574,7 +480,9 @@ class SqliteFile::Tables final : public EngineTables {
   }
 
   void AddMessage(int64_t listener, absl::string_view body) override {
-    Row(&file_, kAddMessage).Bind(listener).Bind(body).Step();
+    Row(&file_, "INSERT INTO message (listener, body) VALUES (?1, ?2)",
+        listener, body)
+        .Step();
     Notify();
   }
 
@@ -583,30 +491,64 @@ class SqliteFile::Tables final : public EngineTables {
     Messages messages;
     for (const auto& [listener, after] : listeners) {
       if (!IsOfThisProcess(listener) ||
-          !Row(&file_, kFindListener).Bind(listener).Step()) {
+          !Row(&file_, "SELECT 1 FROM listener WHERE id = ?1", listener)
+               .Step()) {
         continue;
       }
       std::vector<Message>& its = messages[listener].messages;
-      Row row(&file_, kMessages);
-      row.Bind(listener).Bind(after);
+      Row row(&file_,
+              "SELECT id, body FROM message WHERE listener = ?1 AND id > ?2 "
+              "ORDER BY id",
+              listener, after);
       while (row.Step()) its.push_back({row.Number(0), row.Bytes(1)});
     }
     return messages;
   }
 
   void RemoveMessages(int64_t listener, int64_t after, int64_t until) override {
-    Row(&file_, kRemoveMessages).Bind(listener).Bind(after).Bind(until).Step();
+    Row(&file_,
+        "DELETE FROM message WHERE listener = ?1 AND id > ?2 AND id <= ?3",
+        listener, after, until)
+        .Step();
   }
 
   void Notify() override { file_.has_messages_ = true; }
 
  private:
+  // OrderedStore
+  std::optional<std::string> Get(absl::string_view key) override {
+    Row row(&file_, "SELECT value FROM entry WHERE queue = ?1 AND key = ?2",
+            queue_, key);
+    if (!row.Step()) return std::nullopt;
+    return row.Bytes(0);
+  }
+  void Put(absl::string_view key, absl::string_view value) override {
+    Row(&file_, "REPLACE INTO entry VALUES (?1, ?2, ?3)", queue_, key, value)
+        .Step();
+  }
+  void Delete(absl::string_view key) override {
+    Row(&file_, "DELETE FROM entry WHERE queue = ?1 AND key = ?2", queue_, key)
+        .Step();
+  }
+  std::optional<Entry> First(absl::string_view prefix,
+                             absl::string_view after) override {
+    Row row(&file_,
+            "SELECT key, value FROM entry WHERE queue = ?1 AND key >= ?2 ORDER "
+            "BY key LIMIT 1",
+            queue_, LeastKey(prefix, after));
+    if (!row.Step()) return std::nullopt;
+    Entry entry = {row.Bytes(0), row.Bytes(1)};
+    if (!absl::StartsWith(entry.key, prefix)) return std::nullopt;
+    return entry;
+  }
+
   bool IsOfThisProcess(int64_t listener) {
     MutexLock lock(&file_.mu_);
     return file_.listeners_.count(listener) > 0;
   }
 
   SqliteFile& file_;
+  int64_t queue_ = 0;
 };
 
 absl::Status SqliteFile::TryOnce(const std::vector<Job*>& jobs, bool writes,
@@ -614,7 +556,7 @@ absl::Status SqliteFile::TryOnce(const std::vector<Job*>& jobs, bool writes,
   has_messages_ = false;
   is_busy_ = false;
   error_ = absl::OkStatus();
-  Row(this, writes ? kBegin : kBeginReading).Step();
+  Row(this, writes ? "BEGIN IMMEDIATE" : "BEGIN").Step();
   absl::Status status = CheckFile();
   Tables tables(this);
   bool fails = false;
@@ -645,7 +587,7 @@ absl::Status SqliteFile::CheckFile() {
                      "\" has been moved or replaced; put it back, or "
                      "start the process again"));
   }
-  Row row(this, kReadVersion);
+  Row row(this, "PRAGMA user_version");
   if (row.Step() && row.Number(0) != kVersion) {
     return absl::FailedPreconditionError(absl::StrCat(
         "the file \"", path_, "\" has the version ", row.Number(0),
@@ -655,7 +597,7 @@ absl::Status SqliteFile::CheckFile() {
 }
 
 absl::Status SqliteFile::Commit() {
-  Row(this, kCommit).Step();
+  Row(this, "COMMIT").Step();
   // What is on the disk then is not known.
   if (absl::IsUnavailable(error_) && !is_busy_) {
     return absl::UnknownError(error_.message());
@@ -667,7 +609,7 @@ void SqliteFile::RollBack() {
   // SQLite may have done that already.
   if (sqlite3_get_autocommit(connection_) != 0) return;
   error_ = absl::OkStatus();
-  Row(this, kRollBack).Step();
+  Row(this, "ROLLBACK").Step();
 }
 
 }  // namespace workqueue::internal

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -53,21 +54,17 @@ class SqliteFile final : public EngineDatabase {
   absl::Status Run(const Call& call, const Body& body) override;
   void Interrupted() override;
   void Vacate(int64_t listener) override;
-  uint32_t HeardSoFar() override {
-    return wake_file_->Read(WakeFile::kMessages);
-  }
-  void AwaitMessages(uint32_t heard, absl::Duration timeout) override {
-    wake_file_->Await(WakeFile::kMessages, heard, timeout);
+  void AwaitMessages(absl::Duration timeout) override {
+    wake_file_->Await(WakeFile::kMessages, heard_, timeout);
+    heard_ = wake_file_->Read(WakeFile::kMessages);
   }
   // Wakes the threads of other processes, too, for which this is no harm.
   void Wake() override;
   size_t MaxItemBytes() const override { return size_t{1} << 29; }
 
  private:
-  enum Query : int;
   class Row;
   class Tables;
-  class Store;
 
   struct Job : Call {
     const Body& body;
@@ -85,7 +82,8 @@ class SqliteFile final : public EngineDatabase {
 
   absl::Status Connect(absl::Time deadline);
   absl::Status MakeTables();
-  absl::Status Prepare();
+  // The statement of a literal. Null after an error.
+  sqlite3_stmt* StatementOf(const char* query);
   // Executes statements without results.
   absl::Status Execute(const std::string& sql);
 
@@ -111,6 +109,8 @@ class SqliteFile final : public EngineDatabase {
 
   const std::string path_;
   std::unique_ptr<WakeFile> wake_file_;
+  uint32_t heard_ =
+      0;  // the word of messages, as `AwaitMessages()` has seen it
 
   // Whether a thread has a transaction. It uses all members below the queue.
   sync::Mutex mu_;
@@ -122,10 +122,10 @@ class SqliteFile final : public EngineDatabase {
   std::string name_;  // the path, from the root
   dev_t device_ = 0;  // where the file is, and which one
   ino_t inode_ = 0;
-  std::vector<sqlite3_stmt*> statements_;  // by Query
-  absl::Status error_;                     // of this transaction
-  bool is_busy_ = false;                   // It is that of other processes.
-  bool has_messages_ = false;              // that it has written
+  std::map<const char*, sqlite3_stmt*> statements_;  // by their literals
+  absl::Status error_;                               // of this transaction
+  bool is_busy_ = false;       // It is that of other processes.
+  bool has_messages_ = false;  // that it has written
   // The word of commits after this process' last one, if another process waited
   // for that.
   std::optional<uint32_t> gives_way_since_;
