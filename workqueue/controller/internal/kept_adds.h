@@ -316,11 +316,14 @@ class KeptAdds final : public ForwardingRateLimitingQueue<T>,
     Entries taken;
     most = (std::min)(list_.size(), most);
     taken.reserve(most);
-    const int priority = list_.front()->priority;
+    const Entry* const first = list_.front();
     while (taken.size() < most) {
       Entry* const entry = list_.front();
       const bool alone = entry->due < absl::InfiniteFuture();
-      if (!taken.empty() && (alone || entry->priority != priority)) break;
+      if (!taken.empty() && (alone || entry->priority != first->priority ||
+                             entry->at_once != first->at_once)) {
+        break;
+      }
       list_.PopFront()->being_added = true;
       taken.push_back(entry);
       if (alone) break;
