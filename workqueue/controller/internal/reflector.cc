@@ -144,10 +144,9 @@ void Reflector::Run() {
 
 absl::Status Reflector::ListAndWatch() {
   if (must_list_) {
-    absl::StatusOr<std::string> version = List(version_);
-    if (absl::IsOutOfRange(version.status())) version_.clear();
-    if (!version.ok()) return version.status();
-    version_ = *std::move(version);
+    const absl::Status listed = List(&version_);
+    if (absl::IsOutOfRange(listed)) version_.clear();
+    if (!listed.ok()) return listed;
     must_list_ = false;
     MutexLock lock(&mu_);
     synced_ = true;
