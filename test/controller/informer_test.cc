@@ -127,6 +127,17 @@ TEST_F(InformerTest, TellsThatItHasBeenStopped) {
   EXPECT_THAT(Calls(), ElementsAre("synced", "CANCELLED"));
 }
 
+TEST_F(InformerTest, TheEndOfAWatchInAStopIsNoError) {
+  auto informer = Recorded();
+  server_.Put({"a", "n1"});
+  server_.AwaitWatched();
+  Calls();
+  informer->Stop();
+  EXPECT_THAT(Calls(), ElementsAre("CANCELLED"));
+  EXPECT_THAT(log_.messages(), IsEmpty());
+  EXPECT_EQ(server_.watches(), 1);
+}
+
 TEST_F(InformerTest, ReadsAllPagesOfAList) {
   for (int i = 0; i < 5; ++i) server_.Put({absl::StrCat("p", i), "n"});
   server_.SetPageSize(2);

@@ -176,6 +176,7 @@ absl::Status Reflector::Watch() {
   }
   const absl::Time end = clock_->TimeNow();
   delays_.SetHealthy(false, end);
+  if (stopping_.HasBeenNotified()) return absl::CancelledError("stopped");
   if (MustList(version.status())) return version.status();
   if (version_ != begin_version || end - begin >= kShortestWatch) {
     if (!version.ok()) Report(version.status(), "watches again");
