@@ -293,6 +293,11 @@ TEST_P(KeptAddsTest, ABadItemIsAloneInThatAtOnce) {
   EXPECT_EQ(context_->queue.AddItems({}, {"a", "b", "c", "d", "e"}), error);
   controller_->AwaitIdle();
   EXPECT_THAT(Reconciled(), testing::UnorderedElementsAre("a", "c", "d"));
+  EXPECT_THAT(
+      log_.messages(),
+      testing::Contains("E controller test: adding an item of a source: "
+                        "INVALID_ARGUMENT: too long")
+          .Times(2));
   EXPECT_EQ(controller_->Healthy(), absl::OkStatus());
 }
 

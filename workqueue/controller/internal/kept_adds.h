@@ -83,7 +83,12 @@ class KeptAdds final : public ForwardingRateLimitingQueue<T>,
       return error;
     }
     if (IsPassing(error)) return Keep(options, items, error, asks);
-    if (!IsOfItem(error) || items.size() < 2) return error;
+    if (!IsOfItem(error)) return error;
+    if (items.size() < 2) {
+      // A source may have nobody to tell.
+      errors_.Write([] { return "adding an item of a source"; }, error);
+      return error;
+    }
     const size_t half = items.size() / 2;
     error = AddItems(options, items.subspan(0, half));
     error.Update(AddItems(options, items.subspan(half)));
