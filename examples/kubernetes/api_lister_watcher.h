@@ -123,10 +123,11 @@ class ApiListerWatcher final : public workqueue::ListerWatcher<Object> {
 
     absl::Status invalid;
     const absl::StatusOr<ListPage> listed = client_->List(
-        ResourceOf<Object>(), list, [&add, &invalid](const Json& json) {
+        ResourceOf<Object>(), list, [this, &add, &invalid](const Json& json) {
           absl::StatusOr<Object> object = ParseObject<Object>(json);
           invalid.Update(object.status());
           if (!object.ok()) return;
+          listed_ = true;  // also if the list breaks off now
           add(std::make_shared<const Object>(*std::move(object)));
         });
     pages_expired_ =

@@ -248,6 +248,21 @@ TEST_F(AsyncControllerTest, AnExceptionEndsTheReconciliation) {
             "E controller test: reconciling a (failures: 1): INTERNAL: thrown");
   EXPECT_FALSE((*kept)(absl::OkStatus()));
 }
+
+TEST_F(AsyncControllerTest, AnExceptionAfterTheCompletionIsLogged) {
+  ControllerOptions<std::string> options = Options();
+  options.reconcile_async = [](const std::string&, const AsyncReconcileContext&,
+                               ReconcileCompletion done) {
+    Thread([done] { EXPECT_TRUE(done(absl::OkStatus())); }).join();
+    throw std::runtime_error("thrown");
+  };
+  const auto controller = Started(std::move(options));
+  controller->queue().Add("a");
+  EXPECT_EQ(log_.Await(3),
+            "E controller test: a reconcile function after its completion: "
+            "INTERNAL: thrown");
+  EXPECT_EQ(controller->queue().NumRequeues("a"), 0);
+}
 #endif
 
 // -----------------------------------------------------------------------------

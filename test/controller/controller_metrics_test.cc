@@ -35,6 +35,7 @@
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/controller/source.h"
 #include "workqueue/metrics.h"
+#include "workqueue/testing/thread.h"
 #include "workqueue/timer/waiting_loop.h"
 
 namespace workqueue::controller_metrics_test {
@@ -494,6 +495,27 @@ TEST_P(ControllerMetricsTest, ExceptionsAreErrorsAndCountedBesides) {
                                              {"test error", 1},
                                              {"test errors", 1},
                                              {"test panics", 1}}));
+}
+
+TEST(AsyncControllerMetricsTest, AnExceptionAfterTheCompletionIsNotCounted) {
+  FakeClock clock;
+  RecordingProvider provider;
+  ControllerOptions<std::string> options;
+  options.name = "test";
+  options.clock = &clock;
+  options.metrics_provider = &provider;
+  options.reconcile_async = [](const std::string&, const AsyncReconcileContext&,
+                               ReconcileCompletion done) {
+    Thread([done] { done(absl::OkStatus()); }).join();
+    throw std::runtime_error("thrown");
+  };
+  const auto controller = *Controller<std::string>::Create(std::move(options));
+  ASSERT_EQ(controller->Start(), absl::OkStatus());
+  controller->queue().Add("a");
+  controller->AwaitIdle();
+  const auto sums = provider.record().sums();
+  EXPECT_EQ(sums.count("test success"), 1);
+  EXPECT_EQ(sums.count("test panics"), 0);
 }
 
 TEST_P(ControllerMetricsTest, WhatAMetricThrowsIsDropped) {

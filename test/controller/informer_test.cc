@@ -127,6 +127,17 @@ TEST_F(InformerTest, TellsThatItHasBeenStopped) {
   EXPECT_THAT(Calls(), ElementsAre("synced", "CANCELLED"));
 }
 
+TEST_F(InformerTest, TheEndOfAWatchInAStopIsNoError) {
+  auto informer = Recorded();
+  server_.Put({"a", "n1"});
+  server_.AwaitWatched();
+  Calls();
+  informer->Stop();
+  EXPECT_THAT(Calls(), ElementsAre("CANCELLED"));
+  EXPECT_THAT(log_.messages(), IsEmpty());
+  EXPECT_EQ(server_.watches(), 1);
+}
+
 TEST_F(InformerTest, ReadsAllPagesOfAList) {
   for (int i = 0; i < 5; ++i) server_.Put({absl::StrCat("p", i), "n"});
   server_.SetPageSize(2);
@@ -507,19 +518,24 @@ TEST_F(InformerTest, BelievesAListWhoseStateIsOlder) {
 // A server that has forgotten all versions. Notes what lists ask for.
 class ForgetfulServer final : public ListerWatcher<Pod> {
  public:
-  // Lists return the next of `versions`.
-  ForgetfulServer(std::vector<absl::StatusOr<std::string>> versions,
+  // The answer to a list.
+  struct Answer {
+    absl::StatusOr<ListPage> page;
+    bool has_object = false;  // which comes before the rest of the page
+  };
+
+  // Lists return the next of `answers`.
+  ForgetfulServer(std::vector<Answer> answers,
                   std::vector<std::string>* min_versions)
-      : versions_(std::move(versions)), min_versions_(*min_versions) {}
+      : answers_(std::move(answers)), min_versions_(*min_versions) {}
 
   absl::StatusOr<ListPage> List(
       const ListOptions& options,
-      absl::FunctionRef<void(std::shared_ptr<const Pod>)>) override {
+      absl::FunctionRef<void(std::shared_ptr<const Pod>)> add) override {
     min_versions_.push_back(options.min_version);
-    const absl::StatusOr<std::string>& version =
-        versions_.at(min_versions_.size() - 1);
-    if (!version.ok()) return version.status();
-    return ListPage{*version, /*next_page=*/""};
+    const Answer& answer = answers_.at(min_versions_.size() - 1);
+    if (answer.has_object) add(std::make_shared<const Pod>());
+    return answer.page;
   }
 
   absl::StatusOr<std::unique_ptr<Watcher<Pod>>> Watch(
@@ -530,7 +546,7 @@ class ForgetfulServer final : public ListerWatcher<Pod> {
   void Stop() override {}
 
  private:
-  const std::vector<absl::StatusOr<std::string>> versions_;
+  const std::vector<Answer> answers_;
   std::vector<std::string>& min_versions_;
 };
 
@@ -538,8 +554,11 @@ TEST_F(InformerTest, AListIsNotOlderThanTheLastVersionIfThatIsPossible) {
   std::vector<std::string> min_versions;
   InformerOptions<Pod> options = Options();
   options.lister_watcher = std::make_unique<ForgetfulServer>(
-      std::vector<absl::StatusOr<std::string>>{
-          "7", absl::OutOfRangeError("not reached"), "5", "6"},
+      std::vector<ForgetfulServer::Answer>{
+          {ListPage{"7", ""}},
+          {absl::OutOfRangeError("not reached")},
+          {ListPage{"5", ""}},
+          {ListPage{"6", ""}}},
       &min_versions);
   auto informer = New(std::move(options));
   ASSERT_TRUE(informer->Start().ok());
@@ -548,6 +567,29 @@ TEST_F(InformerTest, AListIsNotOlderThanTheLastVersionIfThatIsPossible) {
   StepToRetry(4 * kRetry);
   clock_.AwaitWaiters(1);
   EXPECT_THAT(min_versions, ElementsAre("", "7", "", "5"));
+}
+
+// Otherwise a server that is behind would delete what such a list has told.
+TEST_F(InformerTest, AListIsNotOlderThanWhatAListHasToldThatBrokeOff) {
+  std::vector<std::string> min_versions;
+  InformerOptions<Pod> options = Options();
+  options.lister_watcher = std::make_unique<ForgetfulServer>(
+      std::vector<ForgetfulServer::Answer>{
+          {ListPage{"7", ""}},
+          {broken_},
+          {broken_, /*has_object=*/true},
+          {broken_},
+          {ListPage{"9", "next"}},
+          {broken_},
+          {ListPage{"9", ""}, /*has_object=*/true}},
+      &min_versions);
+  auto informer = New(std::move(options));
+  ASSERT_TRUE(informer->Start().ok());
+  StepToRetry(kRetry);
+  StepToRetry(2 * kRetry);
+  for (int i = 0; i < 3; ++i) StepToRetry(4 * kRetry);
+  clock_.AwaitWaiters(1);
+  EXPECT_THAT(min_versions, ElementsAre("", "7", "7", "", "", "", "9"));
 }
 
 TEST_F(InformerTest, ALaterHandlerIsToldOfTheStore) {

@@ -229,6 +229,23 @@ TEST_P(KeptAddsTest, KeepTheirPrioritiesAndTimes) {
   EXPECT_EQ(NotedPriorities(), std::vector<int>{5});
 }
 
+// What is never to be added goes with nothing that is.
+TEST_P(KeptAddsTest, AnInfiniteDelayIsThatOfItsItemAlone) {
+  Start();
+  for (const bool never_is_first : {true, false}) {
+    queue_->Fail(Away());
+    const auto add_never = [this] {
+      EXPECT_TRUE(context_->queue.AddAfter("never", absl::InfiniteDuration()));
+    };
+    if (never_is_first) add_never();
+    EXPECT_TRUE(context_->queue.AddAll({"a", "b"}));
+    if (!never_is_first) add_never();
+    queue_->Fail(absl::OkStatus());
+    AwaitNoneKept();
+    EXPECT_THAT(Reconciled(), testing::UnorderedElementsAre("a", "b"));
+  }
+}
+
 TEST_P(KeptAddsTest, AnErrorThatDoesNotPassIsReturned) {
   Start();
   queue_->Fail(absl::InvalidArgumentError("bad key"));
@@ -276,6 +293,11 @@ TEST_P(KeptAddsTest, ABadItemIsAloneInThatAtOnce) {
   EXPECT_EQ(context_->queue.AddItems({}, {"a", "b", "c", "d", "e"}), error);
   controller_->AwaitIdle();
   EXPECT_THAT(Reconciled(), testing::UnorderedElementsAre("a", "c", "d"));
+  EXPECT_THAT(
+      log_.messages(),
+      testing::Contains("E controller test: adding an item of a source: "
+                        "INVALID_ARGUMENT: too long")
+          .Times(2));
   EXPECT_EQ(controller_->Healthy(), absl::OkStatus());
 }
 

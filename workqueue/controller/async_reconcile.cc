@@ -64,16 +64,15 @@ void Reconciliation::Cancel() {
   if (callback != nullptr) std::move(callback)();
 }
 
-bool Reconciliation::Complete(absl::StatusOr<ReconcileResult> result) {
+bool Reconciliation::TakeEnd() {
   absl::AnyInvocable<void() &&> callback;  // destroyed without the lock
-  bool twice = false;
-  {
-    MutexLock lock(&mu_);
-    twice = completed_.exchange(true);
-    callback = std::move(on_cancel_);
-    on_cancel_ = nullptr;
-  }
-  if (!twice) return OnComplete(std::move(result));
+  MutexLock lock(&mu_);
+  std::swap(on_cancel_, callback);
+  return !completed_.exchange(true);
+}
+
+bool Reconciliation::Complete(absl::StatusOr<ReconcileResult> result) {
+  if (TakeEnd()) return OnComplete(std::move(result));
   OnCompletedTwice();
   return false;
 }

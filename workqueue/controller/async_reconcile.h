@@ -70,6 +70,9 @@ class Reconciliation {
   bool Complete(absl::StatusOr<ReconcileResult> result)
       ABSL_LOCKS_EXCLUDED(mu_);
 
+  // Returns true to the first call only, which must call `OnComplete()`.
+  bool TakeEnd() ABSL_LOCKS_EXCLUDED(mu_);
+
   // A `ReconcileCompletion` comes into being or is destroyed. If none is left,
   // and none has been called, the reconciliation ends with an error.
   void AddCompletion() { completions_.fetch_add(1); }

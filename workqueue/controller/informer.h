@@ -256,7 +256,7 @@ class Informer final : private internal::Reflector {
 
   Informer(InformerOptions<Object> options, std::unique_ptr<Jitter> jitter);
 
-  absl::StatusOr<std::string> List(const std::string& min_version) override;
+  absl::Status List(std::string* version) override;
   absl::Status BeginWatch(const std::string& version) override;
   absl::StatusOr<std::optional<std::string>> Next() override;
   void Interrupt() override { lister_watcher_->Stop(); }
@@ -368,21 +368,22 @@ Informer<Object>::Informer(InformerOptions<Object> options,
       store_(std::move(options.indexers)) {}
 
 template <typename Object>
-absl::StatusOr<std::string> Informer<Object>::List(
-    const std::string& min_version) {
+absl::Status Informer<Object>::List(std::string* version) {
   watcher_ = nullptr;
   // The keys that no page has had so far.
   const std::vector<std::string> keys = store_.Keys();
   absl::flat_hash_set<std::string> unlisted(keys.begin(), keys.end());
-  const auto add = [this, &unlisted](const ObjectPtr& object) {
+  const auto add = [this, version, &unlisted](const ObjectPtr& object) {
+    version->clear();  // The page has it, if it does not break off.
     const std::string key = key_(*object);
     unlisted.erase(key);
     Put(key, object, /*from_list=*/true);
   };
-  ListOptions options = {min_version, /*page=*/""};
+  ListOptions options = {*version, /*page=*/""};
   while (true) {
     absl::StatusOr<ListPage> page = lister_watcher_->List(options, add);
     if (!page.ok()) return page.status();
+    *version = std::move(page->version);
     options.page = std::move(page->next_page);
     if (!options.page.empty()) continue;
     for (const std::string& key : unlisted) Erase(key);
@@ -390,7 +391,7 @@ absl::StatusOr<std::string> Informer<Object>::List(
     if (!std::exchange(synced_, true)) {
       for (auto& [id, listener] : listeners_) TellSynced(listener);
     }
-    return std::move(page->version);
+    return absl::OkStatus();
   }
 }
 

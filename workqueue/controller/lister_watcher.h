@@ -17,9 +17,9 @@ namespace workqueue {
 //
 // Says which part of a list `ListerWatcher::List()` returns.
 struct ListOptions {
-  // The list must not be older than this version. If this is empty, the first
-  // list of all may be of any state that the server has had, and a later one
-  // must be of the newest state.
+  // The list must not be older than this version. If this is empty, the list
+  // must be of the newest state; but as long as no list has returned a page or
+  // an object, any state that the server has had will do.
   std::string min_version;
 
   // The `ListPage::next_page` of the page before. Empty for the first page.
@@ -102,8 +102,8 @@ class ListerWatcher {
   // if `options.page` has expired, or if the server will not reach
   // `options.min_version`, for example because it was restored from a backup.
   // After any error the informer begins again with the first page, and the
-  // objects so far stay in its store. After this one, it asks for the newest
-  // state.
+  // objects so far stay in its store. After this one, and if a page has broken
+  // off after an object, it asks for the newest state.
   virtual absl::StatusOr<ListPage> List(
       const ListOptions& options,
       absl::FunctionRef<void(std::shared_ptr<const Object>)> add) = 0;

@@ -36,7 +36,7 @@ struct SourceContext {
   // then it returns `absl::CancelledError`. The controller loses what is still
   // kept when it stops, and `Controller::Stop()` then returns false. Items that
   // a rate limiter delays, and `Reschedule()`, are not kept: the call returns
-  // the error.
+  // the error. `CancelDelayed()` and `Reschedule()` do not find what is kept.
   //
   // An item that the queue calls wrong (`absl::InvalidArgumentError`), as one
   // that is too long for the engine, is not kept either: the call adds the

@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "examples/kubernetes/client.h"
 #include "examples/kubernetes/config.h"
@@ -149,6 +150,20 @@ TEST_F(ApiListerWatcherTest, AfterAnExpiredVersionTheListIsTheNewest) {
   EXPECT_TRUE(List({}).ok());
   EXPECT_TRUE(List({}).ok());
   EXPECT_EQ(LastTarget(), "/api/v1/configmaps?limit=500");
+}
+
+TEST_F(ApiListerWatcherTest, AfterAListThatBrokeOffTheListIsTheNewest) {
+  Serve([](Responder& responder) {
+    std::string body = ListBody({ObjectJson("a", "1")}, "7");
+    body.pop_back();
+    responder.Respond(200, body);
+  });
+  for (const char* version : {"&resourceVersion=0", ""}) {
+    EXPECT_FALSE(List({}).ok());
+    EXPECT_THAT(listed_, ElementsAre("a"));
+    EXPECT_EQ(LastTarget(),
+              absl::StrCat("/api/v1/configmaps?limit=500", version));
+  }
 }
 
 TEST_F(ApiListerWatcherTest, AfterAnExpiredPageTheNextListIsInOnePiece) {

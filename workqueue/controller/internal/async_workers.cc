@@ -317,8 +317,13 @@ void AsyncWorkers::Begin(const FlightPtr& flight) {
   });
   running = outer;
   if (status.ok()) return;
-  flight->threw_ = true;
-  flight->Complete(status);
+  if (flight->TakeEnd()) {
+    flight->threw_ = true;
+    flight->OnComplete(status);
+    return;
+  }
+  core_->queue_errors().Write(
+      [] { return "a reconcile function after its completion"; }, status);
 }
 
 void AsyncWorkers::End(const FlightPtr& flight,

@@ -83,7 +83,12 @@ class KeptAdds final : public ForwardingRateLimitingQueue<T>,
       return error;
     }
     if (IsPassing(error)) return Keep(options, items, error, asks);
-    if (!IsOfItem(error) || items.size() < 2) return error;
+    if (!IsOfItem(error)) return error;
+    if (items.size() < 2) {
+      // A source may have nobody to tell.
+      errors_.Write([] { return "adding an item of a source"; }, error);
+      return error;
+    }
     const size_t half = items.size() / 2;
     error = AddItems(options, items.subspan(0, half));
     error.Update(AddItems(options, items.subspan(half)));
@@ -316,11 +321,14 @@ class KeptAdds final : public ForwardingRateLimitingQueue<T>,
     Entries taken;
     most = (std::min)(list_.size(), most);
     taken.reserve(most);
-    const int priority = list_.front()->priority;
+    const Entry* const first = list_.front();
     while (taken.size() < most) {
       Entry* const entry = list_.front();
       const bool alone = entry->due < absl::InfiniteFuture();
-      if (!taken.empty() && (alone || entry->priority != priority)) break;
+      if (!taken.empty() && (alone || entry->priority != first->priority ||
+                             entry->at_once != first->at_once)) {
+        break;
+      }
       list_.PopFront()->being_added = true;
       taken.push_back(entry);
       if (alone) break;

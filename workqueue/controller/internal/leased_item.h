@@ -132,7 +132,7 @@ class Flight : public Reconciliation,
 
   const std::shared_ptr<AsyncGate> gate_;
   Handle<TaskIdTag> deadline_;
-  bool threw_ = false;
+  bool threw_ = false;                  // written by the one who ends it
   AfterReconcile after_;                // once complete
   std::shared_ptr<Flight> next_retry_;  // in AsyncWorkers::retries_
   // The next two are guarded by AsyncWorkers::mu_.

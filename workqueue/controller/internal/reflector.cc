@@ -144,10 +144,9 @@ void Reflector::Run() {
 
 absl::Status Reflector::ListAndWatch() {
   if (must_list_) {
-    absl::StatusOr<std::string> version = List(version_);
-    if (absl::IsOutOfRange(version.status())) version_.clear();
-    if (!version.ok()) return version.status();
-    version_ = *std::move(version);
+    const absl::Status listed = List(&version_);
+    if (absl::IsOutOfRange(listed)) version_.clear();
+    if (!listed.ok()) return listed;
     must_list_ = false;
     MutexLock lock(&mu_);
     synced_ = true;
@@ -177,6 +176,7 @@ absl::Status Reflector::Watch() {
   }
   const absl::Time end = clock_->TimeNow();
   delays_.SetHealthy(false, end);
+  if (stopping_.HasBeenNotified()) return absl::CancelledError("stopped");
   if (MustList(version.status())) return version.status();
   if (version_ != begin_version || end - begin >= kShortestWatch) {
     if (!version.ok()) Report(version.status(), "watches again");

@@ -72,8 +72,10 @@ class Reflector {
   ~Reflector() = default;
 
  private:
-  // Lists all objects and hands them over. Returns the version of the list.
-  virtual absl::StatusOr<std::string> List(const std::string& min_version) = 0;
+  // Lists all objects and hands them over. `*version` is the least version of
+  // the list, and becomes that of what has been handed over, also if there is
+  // an error: empty if only the newest state is certainly not older.
+  virtual absl::Status List(std::string* version) = 0;
 
   // Begins to watch.
   virtual absl::Status BeginWatch(const std::string& version) = 0;
