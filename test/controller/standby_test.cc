@@ -25,6 +25,7 @@
 #include "workqueue/controller/controller.h"
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/controller/source.h"
+#include "workqueue/testing/manual_executor.h"
 #include "workqueue/testing/thread.h"
 
 namespace workqueue::standby_test {
@@ -224,29 +225,27 @@ TEST_P(StandbyTest, OneSourceHasATerm) {
 WORKQUEUE_INSTANTIATE(StandbyTest);
 
 TEST(AsyncStandbyTest, ATermMayEndBeforeTheReconciliationBegins) {
-  std::atomic<bool> counts{false};
-  std::atomic<int> looks{0};
+  ManualExecutor executor;
+  bool counts = false;
+  int looks = 0;
   ControllerOptions<std::string> options;
+  options.executor = &executor;
   Source<std::string>& source = options.sources.emplace_back();
   source.run = [](SourceContext<std::string>&) { return absl::OkStatus(); };
   // The first one is for the item.
   source.term = [&] { return counts && ++looks > 1 ? 0 : 1; };
-  absl::Notification begun;
-  options.reconcile_async = [&begun](const std::string&,
-                                     const AsyncReconcileContext& context,
-                                     ReconcileCompletion done) {
-    EXPECT_TRUE(context.Cancelled());
-    bool told = false;
-    context.OnCancel([&told] { told = true; });
-    EXPECT_TRUE(told);
-    done(absl::OkStatus());
-    begun.Notify();
-  };
-  auto controller = Controller<std::string>::Create(std::move(options));
-  ASSERT_EQ((*controller)->Start(), absl::OkStatus());
+  options.reconcile_async = [](const std::string&, const AsyncReconcileContext&,
+                               ReconcileCompletion) { ADD_FAILURE(); };
+  auto controller = *Controller<std::string>::Create(std::move(options));
+  ASSERT_EQ(controller->Start(), absl::OkStatus());
+  executor.RunAll();
+  controller->queue().Add("a");
   counts = true;
-  (*controller)->queue().Add("a");
-  begun.WaitForNotification();
+  executor.RunAll();
+  EXPECT_GT(looks, 1);
+  EXPECT_EQ(controller->queue().Len(), 1u);
+  controller->Stop(absl::ZeroDuration());
+  executor.RunAll();
 }
 
 TEST(AsyncStandbyTest, TheEndOfATermCancelsAReconciliation) {

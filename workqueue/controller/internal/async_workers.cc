@@ -294,11 +294,15 @@ void AsyncWorkers::Cancel(const FlightPtr& flight) {
 }
 
 void AsyncWorkers::Begin(const FlightPtr& flight) {
-  const bool after_cancel_all = core_->abandoning().HasBeenNotified();
+  if (core_->abandoning().HasBeenNotified() ||
+      core_->HasLostTerm(flight->info().term)) {
+    // It has waited for the executor too long. The item is given back.
+    flight->Complete(absl::Status(absl::StatusCode::kCancelled, ""));
+    return;
+  }
   const absl::Duration remaining = flight->Remaining();
-  if (after_cancel_all || remaining <= absl::ZeroDuration()) {
-    // CancelAll() came before, or its time, its term or its wait is over.
-    Cancel(flight);
+  if (remaining <= absl::ZeroDuration()) {
+    Cancel(flight);  // Its time or its lease is over.
   } else if (remaining < absl::InfiniteDuration()) {
     // Without memory for a task, the function must observe its deadline.
     TryCall([&] {
