@@ -38,6 +38,9 @@ namespace workqueue {
 // Several limiters may share a bucket. The bucket then limits all their items
 // together.
 //
+// If `TokenBucket::SetLimit()` makes the token of an item come sooner, the next
+// call for this item says so. It never comes later than an earlier call said.
+//
 // Items must be copyable. `Hash` and `Eq` must be suitable for an
 // `absl::flat_hash_set<T>` and default-constructible. If hashing, comparing,
 // copying or allocating throws, nothing changes.
@@ -129,9 +132,9 @@ absl::Duration BucketRateLimiter<T, Hash, Eq>::WhenUpTo(const T& item,
   const size_t hash = Hash()(item);
   internal::MutexLock lock(&mu_);
   DropSome();
-  const Reservation* const earlier = waiting_.Find(item, hash);
+  Reservation* const earlier = waiting_.Find(item, hash);
   if (earlier != nullptr) {
-    const absl::Duration delay = earlier->Delay();
+    const absl::Duration delay = bucket_->Hasten(earlier);
     if (delay > absl::ZeroDuration()) return (std::min)(delay, max);
   }
   Reservation reservation = bucket_->Reserve(1, max);

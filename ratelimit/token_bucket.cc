@@ -201,7 +201,9 @@ absl::Status TokenBucket::SetBurst(int64_t burst) {
 Reservation TokenBucket::ReserveWithin(int64_t n, absl::Time now,
                                        absl::Duration max_wait) {
   if (n < 0) return Reservation();
-  if (IsUnlimited(rate_)) return Reservation(this, /*tokens=*/0, rate_, now);
+  if (IsUnlimited(rate_)) {
+    return Reservation(this, /*tokens=*/0, rate_, reserved_, now);
+  }
   if (n > burst_) return Reservation();
 
   const double tokens = TokensAt(now) - static_cast<double>(n);
@@ -214,8 +216,9 @@ Reservation TokenBucket::ReserveWithin(int64_t n, absl::Time now,
 
   last_ = now;
   tokens_ = tokens;
+  reserved_ += static_cast<double>(n);
   last_event_ = now + wait;
-  return Reservation(this, n, rate_, last_event_);
+  return Reservation(this, n, rate_, reserved_, last_event_);
 }
 
 void TokenBucket::Cancel(const Reservation& reservation) {
@@ -232,12 +235,27 @@ void TokenBucket::Cancel(const Reservation& reservation) {
 
   tokens_ = std::min(TokensAt(now) + (taken - reserved_since),
                      static_cast<double>(burst_));
+  reserved_ -= taken - reserved_since;
   last_ = now;
   if (reservation.time_to_act_ == last_event_) {
     const absl::Time previous_event =
         last_event_ - TimeFor(taken, reservation.rate_);
     if (previous_event >= now) last_event_ = previous_event;
   }
+}
+
+absl::Duration TokenBucket::Hasten(Reservation* reservation) const {
+  constexpr absl::Duration kRounding = absl::Microseconds(1);
+  MutexLock lock(&mu_);
+  const absl::Time now = clock_->TimeNow();
+  // The tokens of later reservations come after those of this one.
+  const double missing = reservation->last_token_ - reserved_ - TokensAt(now);
+  const absl::Duration wait =
+      missing > 0 ? TimeFor(missing, rate_) : absl::ZeroDuration();
+  if (now + wait < reservation->time_to_act_ - kRounding) {
+    reservation->time_to_act_ = now + wait;
+  }
+  return std::max(absl::ZeroDuration(), reservation->time_to_act_ - now);
 }
 
 double TokenBucket::TokensAt(absl::Time now) const {

@@ -18,6 +18,8 @@
 
 namespace workqueue {
 
+template <typename T, typename Hash, typename Eq>
+class BucketRateLimiter;
 class TokenBucket;
 
 // Reservation
@@ -53,6 +55,7 @@ class Reservation {
     bucket_ = std::exchange(other.bucket_, nullptr);
     tokens_ = std::exchange(other.tokens_, 0);
     rate_ = other.rate_;
+    last_token_ = other.last_token_;
     time_to_act_ = std::exchange(other.time_to_act_, absl::InfiniteFuture());
     return *this;
   }
@@ -82,15 +85,17 @@ class Reservation {
   friend class TokenBucket;
 
   Reservation(TokenBucket* bucket, int64_t tokens, double rate,
-              absl::Time time_to_act)
+              double last_token, absl::Time time_to_act)
       : bucket_(bucket),
         tokens_(tokens),
         rate_(rate),
+        last_token_(last_token),
         time_to_act_(time_to_act) {}
 
   TokenBucket* bucket_ = nullptr;  // null if not granted
   int64_t tokens_ = 0;             // taken and not returned
   double rate_ = 0;                // the bucket's rate when this was granted
+  double last_token_ = 0;          // the bucket's reserved_ with these tokens
   absl::Time time_to_act_ = absl::InfiniteFuture();
 };
 
@@ -220,6 +225,8 @@ class TokenBucket {
 
  private:
   friend class Reservation;
+  template <typename T, typename Hash, typename Eq>
+  friend class BucketRateLimiter;
 
   TokenBucket(double rate, int64_t burst, Clock* clock);
 
@@ -238,6 +245,10 @@ class TokenBucket {
   // rely on.
   void Cancel(const Reservation& reservation);
 
+  // If the tokens of `*reservation` come sooner than when they were taken, as
+  // after a `SetLimit()`, gives it an earlier time to act. Returns its delay.
+  absl::Duration Hasten(Reservation* reservation) const;
+
   // Returns the number of tokens at `now`.
   double TokensAt(absl::Time now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
@@ -254,6 +265,8 @@ class TokenBucket {
   // The number of tokens at `last_`. Negative if tokens that have not come yet
   // have been reserved.
   double tokens_ ABSL_GUARDED_BY(mu_);
+  // The number of tokens that have been reserved and not taken back.
+  double reserved_ ABSL_GUARDED_BY(mu_) = 0;
   absl::Time last_ ABSL_GUARDED_BY(mu_);
   // The time to act of the latest reservation, or of the one before it if the
   // latest was cancelled.

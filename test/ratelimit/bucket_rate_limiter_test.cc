@@ -4,6 +4,7 @@
 #include "ratelimit/bucket_rate_limiter.h"
 
 #include <atomic>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -134,6 +135,62 @@ TEST(BucketRateLimiterTest, BucketMayBeAdjusted) {
   EXPECT_EQ(limiter->When("a"), absl::ZeroDuration());
   ASSERT_TRUE(bucket->SetLimit(10).ok());
   EXPECT_EQ(limiter->When("a"), absl::Milliseconds(100));
+}
+
+TEST(BucketRateLimiterTest, AnItemThatWaitsProfitsFromAHigherLimit) {
+  FakeClock clock;
+  std::shared_ptr<TokenBucket> bucket =
+      TokenBucket::Create(0.001, 1, &clock).value();
+  auto limiter = Limiter::Create(bucket).value();
+  EXPECT_EQ(limiter->When("a"), absl::ZeroDuration());
+  EXPECT_EQ(limiter->When("b"), absl::Seconds(1000));
+  EXPECT_EQ(limiter->When("c"), absl::Seconds(2000));
+  ASSERT_TRUE(bucket->SetLimit(10).ok());
+  EXPECT_EQ(limiter->When("c"), absl::Milliseconds(200));
+  EXPECT_EQ(limiter->When("b"), absl::Milliseconds(100));
+  EXPECT_EQ(bucket->Tokens(), -2);  // none but those of the first calls
+  clock.Step(absl::Milliseconds(150));
+  EXPECT_EQ(limiter->When("c"), absl::Milliseconds(50));
+  EXPECT_EQ(limiter->When("b"), absl::Milliseconds(150));  // for another one
+  EXPECT_NEAR(bucket->Tokens(), -1.5, 1e-9);
+  ASSERT_TRUE(bucket->SetLimit(std::numeric_limits<double>::infinity()).ok());
+  EXPECT_EQ(limiter->When("b"), absl::ZeroDuration());
+}
+
+TEST(BucketRateLimiterTest, TokensThatHaveComeSinceALimitWasRaisedAreNoBurst) {
+  FakeClock clock;
+  std::shared_ptr<TokenBucket> bucket =
+      TokenBucket::Create(0.001, 1, &clock).value();
+  auto limiter = Limiter::Create(bucket).value();
+  for (const char* item : {"a", "b", "c", "d"}) limiter->When(item);
+  ASSERT_TRUE(bucket->SetLimit(10).ok());
+  clock.Step(absl::Seconds(1));
+  EXPECT_EQ(limiter->When("b"), absl::ZeroDuration());
+  EXPECT_EQ(bucket->Tokens(), 0);
+  EXPECT_EQ(limiter->When("c"), absl::Milliseconds(100));
+  EXPECT_EQ(limiter->When("d"), absl::Milliseconds(200));
+}
+
+TEST(BucketRateLimiterTest, AnItemThatWaitsDoesNotSufferFromALowerLimit) {
+  FakeClock clock;
+  std::shared_ptr<TokenBucket> bucket =
+      TokenBucket::Create(1, 1, &clock).value();
+  auto limiter = Limiter::Create(bucket).value();
+  limiter->When("a");
+  EXPECT_EQ(limiter->When("b"), absl::Seconds(1));
+  ASSERT_TRUE(bucket->SetLimit(0).ok());
+  EXPECT_EQ(limiter->When("b"), absl::Seconds(1));
+}
+
+TEST(BucketRateLimiterTest, AnItemWaitsForItsTokenAlsoIfTheClockGoesBack) {
+  FakeClock clock;
+  auto limiter =
+      Limiter::Create(TokenBucket::Create(1, 1, &clock).value()).value();
+  limiter->When("a");
+  EXPECT_EQ(limiter->When("b"), absl::Seconds(1));
+  clock.SetTime(clock.TimeNow() - absl::Hours(1));
+  EXPECT_EQ(limiter->When("b"), absl::Seconds(1));
+  EXPECT_EQ(limiter->When("c"), absl::Seconds(2));
 }
 
 TEST(BucketRateLimiterTest, DelayIsInfiniteWhenNoTokenWillCome) {
