@@ -74,11 +74,12 @@ class RateLimiter {
   virtual absl::Duration MaxDelay() const { return absl::InfiniteDuration(); }
 
   // Counts a failure of `item`, for which the caller knows the delay, and
-  // returns this delay: at least zero, and at most `MaxDelay()`. Calls `When()`
-  // and discards its result.
+  // returns this delay: at least zero, and at most `MaxDelay()`. Calls
+  // `WhenUpTo()` with it, and discards the result.
   absl::Duration WhenAfter(const T& item, absl::Duration delay) {
-    When(item);
-    return (std::max)((std::min)(delay, MaxDelay()), absl::ZeroDuration());
+    delay = (std::max)((std::min)(delay, MaxDelay()), absl::ZeroDuration());
+    WhenUpTo(item, delay);
+    return delay;
   }
 };
 

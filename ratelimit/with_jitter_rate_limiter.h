@@ -27,7 +27,7 @@ namespace workqueue {
 // A factor above 1 makes a delay longer than the other limiter's maximum. Wrap
 // this limiter in a `WithMaxWaitRateLimiter` to keep to a maximum. It shortens
 // the delay before and after it is varied, so that the longest delays vary,
-// too.
+// too. So does an `AddOptions::after` of a rate limited addition.
 //
 // Thread-safe.
 //

@@ -141,12 +141,16 @@ inline constexpr AddOptions kAddAtOnce;
 template <typename Limiter, typename T>
 absl::Duration LimitedDelay(Limiter& limiter, const T& item,
                             const AddOptions& options) {
+  const absl::Duration after = options.after.value_or(absl::ZeroDuration());
+  const absl::Duration most =
+      after == absl::ZeroDuration() ? absl::InfiniteDuration() : after;
+  // A bucket need not know of a longer wait.
+  const absl::Duration up_to = (std::max)(most, absl::ZeroDuration());
   const absl::Duration limited =
       options.retry_after.has_value()
-          ? limiter.WhenAfter(item, *options.retry_after)
-          : limiter.When(item);
-  const absl::Duration after = options.after.value_or(absl::ZeroDuration());
-  return after == absl::ZeroDuration() ? limited : (std::min)(after, limited);
+          ? limiter.WhenAfter(item, (std::min)(*options.retry_after, up_to))
+          : limiter.WhenUpTo(item, up_to);
+  return (std::min)(most, limited);
 }
 
 }  // namespace internal

@@ -18,6 +18,7 @@
 #include "ratelimit/token_bucket.h"
 #include "test/ratelimit/invalid_argument.h"
 #include "workqueue/clock/fake_clock.h"
+#include "workqueue/interfaces.h"
 #include "workqueue/rate_limiting_queue.h"
 #include "workqueue/testing/thread.h"
 
@@ -191,6 +192,28 @@ TEST(BucketRateLimiterTest, AnItemWaitsForItsTokenAlsoIfTheClockGoesBack) {
   clock.SetTime(clock.TimeNow() - absl::Hours(1));
   EXPECT_EQ(limiter->When("b"), absl::Seconds(1));
   EXPECT_EQ(limiter->When("c"), absl::Seconds(2));
+}
+
+// Each item of a queue waits five seconds, however many wait for a token.
+TEST(BucketRateLimiterTest, ADelayOfAnAddTakesNoLaterToken) {
+  AddOptions shorter = AddOptions::RateLimited();
+  shorter.after = absl::Seconds(5);
+  for (const AddOptions& add :
+       {shorter, AddOptions::RateLimited(absl::Seconds(5))}) {
+    FakeClock clock;
+    std::shared_ptr<TokenBucket> bucket =
+        TokenBucket::Create(1, 1, &clock).value();
+    RateLimitingQueueOptions<std::string> options;
+    options.rate_limiter = Limiter::Create(bucket).value();
+    options.clock = &clock;
+    RateLimitingQueue<std::string> queue(std::move(options));
+    for (int i = 0; i < 100; ++i) {
+      EXPECT_TRUE(queue.AddWithOptions(add, {absl::StrCat(i)}));
+    }
+    EXPECT_EQ(bucket->Tokens(), -5);
+    clock.Step(absl::Seconds(5));
+    EXPECT_EQ(queue.Len(), 100u);
+  }
 }
 
 TEST(BucketRateLimiterTest, DelayIsInfiniteWhenNoTokenWillCome) {
