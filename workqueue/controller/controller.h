@@ -28,7 +28,6 @@
 #include "workqueue/controller/internal/controller_core.h"
 #include "workqueue/controller/internal/kept_adds.h"
 #include "workqueue/controller/internal/leased_item.h"
-#include "workqueue/controller/internal/lifecycle.h"
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/controller/source.h"
 #include "workqueue/executor.h"
@@ -137,7 +136,7 @@ class Controller final : private internal::ControllerCore {
   // On the thread of the loop that is `ControllerOptions::clock`, a call that
   // would wait for a source returns `absl::FailedPreconditionError`, and does
   // not start the controller.
-  absl::Status Start() { return Lifecycle::Start(); }
+  absl::Status Start() { return ControllerCore::Start(); }
 
   // Starts the controller without blocking. `started` is called once, on the
   // thread of the loop that is `ControllerOptions::clock`, with what `Start()`
@@ -149,7 +148,7 @@ class Controller final : private internal::ControllerCore {
   // is no loop, or if the controller has been started or stopped before.
   absl::Status StartAsync(
       absl::AnyInvocable<void(absl::Status status) &&> started) {
-    return Lifecycle::StartAsync(std::move(started));
+    return ControllerCore::StartAsync(std::move(started));
   }
 
   // Returns OK if the controller does its work, and otherwise the reason why it
@@ -180,7 +179,7 @@ class Controller final : private internal::ControllerCore {
   // Never waits for a source or for the reconcile function. Takes constant time
   // per source.
   absl::Status Healthy() const {
-    absl::Status status = Lifecycle::Healthy();
+    absl::Status status = ControllerCore::Healthy();
     status.Update(kept_adds_.Healthy());
     return status;
   }
@@ -217,7 +216,7 @@ class Controller final : private internal::ControllerCore {
   // `Stop()` returns false without waiting. So does a call that would block the
   // thread of the loop that is `ControllerOptions::clock`.
   bool Stop(absl::Duration timeout = absl::InfiniteDuration()) {
-    return Lifecycle::Stop(timeout);
+    return ControllerCore::Stop(timeout);
   }
 
   // Stops the controller without blocking. `stopped` is called once, on the
@@ -230,7 +229,7 @@ class Controller final : private internal::ControllerCore {
   // loop up for 100 ms.
   absl::Status StopAsync(absl::Duration timeout,
                          absl::AnyInvocable<void(bool stopped) &&> stopped) {
-    return Lifecycle::StopAsync(timeout, std::move(stopped));
+    return ControllerCore::StopAsync(timeout, std::move(stopped));
   }
 
   // Returns the queue. Items may be added to it before and after the start. The
@@ -299,7 +298,7 @@ class Controller final : private internal::ControllerCore {
   // not. If the queue has an engine, the call asks it each 10 ms of real time.
   // The caller must ensure that the controller has been started. The
   // reconcile function must not call `AwaitIdle()`.
-  void AwaitIdle() { Lifecycle::AwaitIdle(); }
+  void AwaitIdle() { ControllerCore::AwaitIdle(); }
 
  private:
   using LeasedItem = internal::LeasedItem;
@@ -432,7 +431,7 @@ class Controller final : private internal::ControllerCore {
       ControllerOptions<T>& options);
 
   // Returns `sources` without the type of their items.
-  std::vector<internal::LifecycleSource> Erase(std::vector<Source<T>> sources);
+  std::vector<internal::UntypedSource> Erase(std::vector<Source<T>> sources);
 
   // Returns the context of a run of a source.
   SourceContext<T> ContextOf(
@@ -560,12 +559,12 @@ std::unique_ptr<RateLimitingInterface<T>> Controller<T, Hash, Eq>::QueueOf(
 }
 
 template <typename T, typename Hash, typename Eq>
-std::vector<internal::LifecycleSource> Controller<T, Hash, Eq>::Erase(
+std::vector<internal::UntypedSource> Controller<T, Hash, Eq>::Erase(
     std::vector<Source<T>> sources) {
-  std::vector<internal::LifecycleSource> erased;
+  std::vector<internal::UntypedSource> erased;
   erased.reserve(sources.size());
   for (Source<T>& source : sources) {
-    internal::LifecycleSource& added = erased.emplace_back();
+    internal::UntypedSource& added = erased.emplace_back();
     added.name = std::move(source.name);
     added.restart_backoff = source.restart_backoff;
     added.on_stop = std::move(source.on_stop);

@@ -61,8 +61,8 @@ class AsyncWorkers {
   // the controller stops.
   void GoOn();
 
-  // Cancels the reconciliations in flight. `Lifecycle::abandoning()` has been
-  // notified.
+  // Cancels the reconciliations in flight. `ControllerCore::abandoning()` has
+  // been notified.
   void CancelAll();
 
   // Cancels the reconciliations whose lease or term is lost. Called when the
