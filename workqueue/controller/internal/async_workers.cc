@@ -8,7 +8,6 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
@@ -141,7 +140,9 @@ void AsyncWorkers::Start() {
   if (looks_for_lost_) {
     // Without memory for a task, the function must ask `Cancelled()`.
     TryCall([this] {
-      deadlines_->ScheduleEvery([this] { CancelLost(); }, kLookForLost)
+      deadlines_
+          ->ScheduleEvery([this] { CancelFlights(/*only_lost=*/true); },
+                          kLookForLost)
           .IgnoreError();
     });
   }
@@ -151,8 +152,7 @@ void AsyncWorkers::Start() {
 bool AsyncWorkers::MayAcquire() const {
   const size_t most = engine_calls_ != nullptr ? kEngineThreads : 1;
   return !stopped_acquiring_ && !standing_by_ && !retries_acquire_ &&
-         acquiring_ < most &&
-         in_flight_.size() + cancelled_.size() + acquiring_ < max_in_flight_;
+         acquiring_ < most && in_flight_.size() + acquiring_ < max_in_flight_;
 }
 
 void AsyncWorkers::AcquireMore() {
@@ -297,7 +297,7 @@ void AsyncWorkers::Begin(const FlightPtr& flight) {
   const bool after_cancel_all = core_->abandoning().HasBeenNotified();
   const absl::Duration remaining = flight->Remaining();
   if (after_cancel_all || remaining <= absl::ZeroDuration()) {
-    // CancelAll() came before, or its time, its term or its wait is over.
+    // CancelFlights() came before, or its time, its term or its wait is over.
     Cancel(flight);
   } else if (remaining < absl::InfiniteDuration()) {
     // Without memory for a task, the function must observe its deadline.
@@ -401,7 +401,7 @@ void AsyncWorkers::EndLease(const FlightPtr& flight) {
   bool acquire = false;
   {
     MutexLock lock(&mu_);
-    (flight->cancelled_ ? cancelled_ : in_flight_).Remove(flight.get());
+    in_flight_.Remove(flight.get());
     flight->self_.reset();  // `flight` is another owner.
     if (engine_calls_ == nullptr) ++unanswered_;
     acquire = MayAcquire();
@@ -485,7 +485,7 @@ void AsyncWorkers::EndIfOver() {
   {
     MutexLock lock(&mu_);
     if (!stopped_acquiring_ || acquiring_ > 0 || ended_ ||
-        !in_flight_.empty() || !cancelled_.empty() || unanswered_ > 0) {
+        !in_flight_.empty() || unanswered_ > 0) {
       return;
     }
     ended_ = true;
@@ -493,33 +493,23 @@ void AsyncWorkers::EndIfOver() {
   core_->OnWorkersEnded();
 }
 
-void AsyncWorkers::CancelAll() {
-  while (true) {
+void AsyncWorkers::CancelFlights(bool only_lost) {
+  size_t left = 0;
+  {
+    MutexLock lock(&mu_);
+    left = in_flight_.size();
+  }
+  // Each goes from the front to the back. Who does so at the same time cancels
+  // what this call misses.
+  for (; left > 0; --left) {
     FlightPtr flight;
     {
       MutexLock lock(&mu_);
       if (in_flight_.empty()) return;
-      flight = in_flight_.PopFront()->self_;
-      flight->cancelled_ = true;
-      cancelled_.PushBack(flight.get());
+      in_flight_.PushBack(in_flight_.PopFront());
+      flight = in_flight_.back()->self_;
     }
-    Cancel(flight);
-  }
-}
-
-void AsyncWorkers::CancelLost() {
-  std::vector<FlightPtr> flights;
-  TryCall([&] {
-    MutexLock lock(&mu_);
-    flights.reserve(in_flight_.size());
-    for (size_t n = in_flight_.size(); n > 0; --n) {
-      Flight* const flight = in_flight_.PopFront();
-      in_flight_.PushBack(flight);
-      flights.push_back(flight->self_);
-    }
-  });
-  for (const FlightPtr& flight : flights) {
-    if (flight->Lost()) Cancel(flight);
+    if (!only_lost || flight->Lost()) Cancel(flight);
   }
 }
 
@@ -549,13 +539,13 @@ void AsyncWorkers::Close() {
     MutexLock lock(&mu_);
     while (ending_ > 0) none_ending_.Wait(&mu_);
   }
-  CancelAll();
+  CancelFlights(/*only_lost=*/false);
   while (true) {
     FlightPtr flight;
     {
       MutexLock lock(&mu_);
-      if (cancelled_.empty()) break;
-      flight = std::move(cancelled_.PopFront()->self_);
+      if (in_flight_.empty()) break;
+      flight = std::move(in_flight_.PopFront()->self_);
     }
     // The gate is closed, so this only makes the later completions do nothing.
     flight->Complete(absl::Status(absl::StatusCode::kCancelled, ""));

@@ -136,25 +136,12 @@ ControllerCore::ControllerCore(const ControllerOptionsBase& options,
 
 ControllerCore::~ControllerCore() = default;
 
-void ControllerCore::End() {
-  Join();
-  if (async_workers_ != nullptr) async_workers_->Close();
-  EndStops();
-}
-
 FailureLedgerMetrics ControllerCore::NewLedgerMetrics() const {
   FailureLedgerMetrics metrics;
   if (!limits_.parks() || metrics_provider_ == nullptr) return metrics;
   metrics.parked = metrics_provider_->NewParkedItemsMetric(name());
   metrics.parked_total = metrics_provider_->NewParkedTotalMetric(name());
   return metrics;
-}
-
-void ControllerCore::LookAtTerm() {
-  WakeWorkers();
-  if (async_workers_ == nullptr) return;
-  async_workers_->CancelLost();
-  async_workers_->GoOn();
 }
 
 void ControllerCore::RecordSourceRuns(bool runs) const {

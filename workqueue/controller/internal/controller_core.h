@@ -352,11 +352,7 @@ class ControllerCore : private WaitingLoop::Client {
   // Notifies abandoning_, if that has not been done before.
   void BeginAbandoning() ABSL_LOCKS_EXCLUDED(mu_);
 
-  // The part of `End()` before the asynchronous workers end.
-  void Join();
-
-  // Ends the stops in progress. Called after `Join()`, too, when nothing runs
-  // any more that may have begun one meanwhile.
+  // Ends the stops in progress.
   void EndStops();
 
   // Returns whether the queue knows which items the workers have ended.
@@ -374,9 +370,8 @@ class ControllerCore : private WaitingLoop::Client {
   void Wait(absl::Duration d, const sync::Notification& over);
 
   // Blocks until `stands_by()` returns false, and returns true. Returns false
-  // if the controller stops before. `WakeWorkers()` makes the calls look again.
+  // if the controller stops before. `LookAtTerm()` makes the calls look again.
   bool AwaitTerm(absl::FunctionRef<bool()> stands_by);
-  void WakeWorkers();
 
   // The functions of the thread of the source with the number `i`, and of a
   // worker's thread.
@@ -485,7 +480,7 @@ class ControllerCore : private WaitingLoop::Client {
   // The numbers of sources and of workers that have not returned.
   size_t running_sources_ ABSL_GUARDED_BY(mu_) = 0;
   size_t running_workers_ ABSL_GUARDED_BY(mu_) = 0;
-  // How often `WakeWorkers()` has been called.
+  // How often `LookAtTerm()` has been called.
   int64_t wakes_ ABSL_GUARDED_BY(mu_) = 0;
   // The first error of a source before the workers were started and before the
   // stop began.

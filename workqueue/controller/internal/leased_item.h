@@ -135,9 +135,7 @@ class Flight : public Reconciliation,
   bool threw_ = false;
   AfterReconcile after_;                // once complete
   std::shared_ptr<Flight> next_retry_;  // in AsyncWorkers::retries_
-  // The next two are guarded by AsyncWorkers::mu_.
-  bool cancelled_ = false;        // is in AsyncWorkers::cancelled_
-  std::shared_ptr<Flight> self_;  // while in flight
+  std::shared_ptr<Flight> self_;  // while in flight; see AsyncWorkers::mu_
 };
 
 }  // namespace internal

@@ -494,7 +494,8 @@ void ControllerCore::BeginAbandoning() {
     item_done_.SignalAll();
     WakeLoop();
   }
-  if (async_workers_ != nullptr) async_workers_->CancelAll();
+  if (async_workers_ != nullptr)
+    async_workers_->CancelFlights(/*only_lost=*/false);
 }
 
 bool ControllerCore::Stop(absl::Duration timeout) {
@@ -601,7 +602,7 @@ bool ControllerCore::Advance(StopCall* call) {
   return true;
 }
 
-void ControllerCore::Join() {
+void ControllerCore::End() {
   if (loop_ != nullptr) loop_->Remove(this);
   StartedCallback started;
   {
@@ -627,6 +628,8 @@ void ControllerCore::Join() {
   }
   source_pool_.Join();
   worker_pool_.Join();
+  if (async_workers_ != nullptr) async_workers_->Close();
+  EndStops();  // Nothing runs any more that may have begun one meanwhile.
 }
 
 void ControllerCore::EndStops() {
@@ -785,9 +788,14 @@ bool ControllerCore::AwaitTerm(absl::FunctionRef<bool()> stands_by) {
   return true;
 }
 
-void ControllerCore::WakeWorkers() {
-  MutexLock lock(&mu_);
-  ++wakes_;
+void ControllerCore::LookAtTerm() {
+  {
+    MutexLock lock(&mu_);
+    ++wakes_;
+  }
+  if (async_workers_ == nullptr) return;
+  async_workers_->CancelFlights(/*only_lost=*/true);
+  async_workers_->GoOn();
 }
 
 }  // namespace workqueue::internal
