@@ -355,13 +355,10 @@ class Controller final : private internal::ControllerCore {
     absl::Status Acquire() override {
       return controller.queue_->AcquireNext(&lease);
     }
-    bool Done() override {
+    bool End(internal::LeaseEnd end) override {
       const bool known = !lease || lease.lost();
-      return lease.Done() || known;
-    }
-    bool GiveBack() override {
-      const bool known = !lease || lease.lost();
-      return lease.GiveBack() || known;
+      const bool done = end == internal::LeaseEnd::kDone;
+      return (done ? lease.Done() : lease.GiveBack()) || known;
     }
     absl::StatusOr<ReconcileResult> Reconcile(
         const ReconcileContext& context) override {

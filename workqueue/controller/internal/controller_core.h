@@ -31,6 +31,7 @@
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/controller/source.h"
 #include "workqueue/failures.h"
+#include "workqueue/lease.h"
 #include "workqueue/log_sink.h"
 #include "workqueue/simulation/sync.h"
 #include "workqueue/timer/waiting_loop.h"
@@ -150,8 +151,8 @@ class ControllerCore : private WaitingLoop::Client {
                        const absl::StatusOr<ReconcileResult>& result);
 
   // End the lease of `item`, if it has one.
-  void EndLease(LeasedItem& item) { NoteEnd(item.Done()); }
-  void GiveBack(LeasedItem& item) { NoteEnd(item.GiveBack()); }
+  void EndLease(LeasedItem& item) { NoteEnd(item.End(LeaseEnd::kDone)); }
+  void GiveBack(LeasedItem& item) { NoteEnd(item.End(LeaseEnd::kGivenBack)); }
 
   // Does to the item what `after` says. Returns whether that is over; the lease
   // may have ended then.
