@@ -275,12 +275,6 @@ class Informer final : private internal::Reflector {
             const ObjectEvent<Object>& event)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(handling_);
 
-  // Do so with all handlers.
-  void PrepareAll(const std::string& key)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(handling_);
-  void TellAll(const std::string& key, const ObjectEvent<Object>& event)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(handling_);
-
   // Tells of all objects in the store.
   void TellStore(Listener& listener, bool as_initial_list)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(handling_);
@@ -442,17 +436,22 @@ void Informer<Object>::Put(const std::string& key, const ObjectPtr& object,
     if (!differs) return;
   }
   internal::MutexLock lock(&handling_);
-  PrepareAll(key);
+  for (auto& [id, listener] : listeners_) Prepare(listener, key);
   store_.Put(key, object);
-  TellAll(key, {stored, object, /*is_in_initial_list=*/!synced_});
+  const ObjectEvent<Object> event = {stored, object,
+                                     /*is_in_initial_list=*/!synced_};
+  for (auto& [id, listener] : listeners_) Tell(listener, key, event);
 }
 
 template <typename Object>
 void Informer<Object>::Erase(const std::string& key) {
   internal::MutexLock lock(&handling_);
-  PrepareAll(key);
+  for (auto& [id, listener] : listeners_) Prepare(listener, key);
   const ObjectPtr erased = store_.Erase(key);
-  if (erased != nullptr) TellAll(key, {erased, nullptr});
+  if (erased == nullptr) return;
+  for (auto& [id, listener] : listeners_) {
+    Tell(listener, key, {erased, nullptr});
+  }
 }
 
 template <typename Object>
@@ -489,17 +488,6 @@ void Informer<Object>::Tell(Listener& listener, const std::string& key,
     untold.is_in_initial_list &= event.is_in_initial_list;
   }
   Settle(listener);
-}
-
-template <typename Object>
-void Informer<Object>::PrepareAll(const std::string& key) {
-  for (auto& [id, listener] : listeners_) Prepare(listener, key);
-}
-
-template <typename Object>
-void Informer<Object>::TellAll(const std::string& key,
-                               const ObjectEvent<Object>& event) {
-  for (auto& [id, listener] : listeners_) Tell(listener, key, event);
 }
 
 template <typename Object>
