@@ -114,7 +114,7 @@ class DelayingQueue final
  public:
   // A queue on a `Queue`, which it makes.
   explicit DelayingQueue(DelayingQueueOptions<T> options = {})
-      : DelayingQueue(Layers(std::move(options))) {}
+      : DelayingQueue(options, options.clock.LoopOrNew(options.name)) {}
 
   // Returns a queue on `queue`, which has its own name, metrics, log sink and
   // order. `options` apply to the delaying layer only.
@@ -139,7 +139,8 @@ class DelayingQueue final
           "same clock");
     }
     return absl::WrapUnique(
-        new DelayingQueue(Layers(std::move(queue), std::move(options))));
+        new DelayingQueue(options, options.clock.LoopOrNew(options.name),
+                          std::move(queue), /*own=*/false));
   }
 
   ~DelayingQueue() override {
@@ -231,48 +232,41 @@ class DelayingQueue final
 
   using OwnQueue = Queue<T, Hash, Eq>;
 
-  // The parts of a delaying queue. Both layers share the loop.
-  struct Layers {
-    explicit Layers(DelayingQueueOptions<T> given)
-        : options(std::move(given)),
-          loop(options.clock.LoopOrNew(options.name)) {
-      QueueOptions<T> below;
-      below.name = options.name;
-      below.metrics_provider = options.metrics_provider;
-      below.log_sink = options.log_sink;
-      below.clock = loop;
-      below.ordering = std::move(options.ordering);
-      auto made = std::make_unique<OwnQueue>(std::move(below));
-      own_queue = made.get();
-      queue = std::move(made);
-    }
+  // Returns the queue below, which shares `loop`.
+  static std::unique_ptr<OwnQueue> NewQueue(
+      DelayingQueueOptions<T>& options,
+      const std::shared_ptr<WaitingLoop>& loop) {
+    QueueOptions<T> below;
+    below.name = options.name;
+    below.metrics_provider = options.metrics_provider;
+    below.log_sink = options.log_sink;
+    below.clock = loop;
+    below.ordering = std::move(options.ordering);
+    return std::make_unique<OwnQueue>(std::move(below));
+  }
 
-    Layers(std::unique_ptr<Interface<T>> below, DelayingQueueOptions<T> given)
-        : options(std::move(given)),
-          loop(options.clock.LoopOrNew(options.name)),
-          queue(std::move(below)) {}
+  DelayingQueue(DelayingQueueOptions<T>& options,
+                std::shared_ptr<WaitingLoop> loop)
+      : DelayingQueue(options, loop, NewQueue(options, loop), /*own=*/true) {}
 
-    DelayingQueueOptions<T> options;
-    std::shared_ptr<WaitingLoop> loop;
-    std::unique_ptr<Interface<T>> queue;
-    OwnQueue* own_queue = nullptr;  // `queue`, if none was given
-  };
-
-  explicit DelayingQueue(Layers layers)
-      : Base(std::move(layers.queue)),
-        own_queue_(layers.own_queue),
-        clock_(layers.loop->clock()),
-        add_supersedes_waiting_(layers.options.add_supersedes_waiting),
-        retries_(internal::NewRetriesMetric(layers.options.name,
-                                            layers.options.metrics_provider)),
+  // `own` is whether `queue` is an `OwnQueue`.
+  DelayingQueue(const DelayingQueueOptions<T>& options,
+                std::shared_ptr<WaitingLoop> loop,
+                std::unique_ptr<Interface<T>> queue, bool own)
+      : Base(std::move(queue)),
+        own_queue_(own ? static_cast<OwnQueue*>(&this->below()) : nullptr),
+        clock_(loop->clock()),
+        add_supersedes_waiting_(options.add_supersedes_waiting),
+        retries_(
+            internal::NewRetriesMetric(options.name, options.metrics_provider)),
         add_channel_([this] { loop_->Wake(this); }),
-        waiting_(layers.options.waiting_set, clock_),
-        errors_("queue", layers.options.name, layers.options.log_sink, clock_),
-        loop_(std::move(layers.loop)),
+        waiting_(options.waiting_set, clock_),
+        errors_("queue", options.name, options.log_sink, clock_),
+        loop_(std::move(loop)),
         waiting_gauge_(internal::SampleGauge(
-            layers.options.name, layers.options.metrics_provider,
-            &MetricsProvider::NewWaitingItemsMetric, layers.options.log_sink,
-            loop_, [this] { return NumWaiting(); })) {
+            options.name, options.metrics_provider,
+            &MetricsProvider::NewWaitingItemsMetric, options.log_sink, loop_,
+            [this] { return NumWaiting(); })) {
     loop_->Add(this);
     if (own_queue_ != nullptr) {
       own_queue_->on_shut_down_ = [this] { loop_->Wake(this); };

@@ -440,10 +440,8 @@ class PriorityQueue final
       PushToOrdering(entry, place);
     } else {
       this->order_.ReserveForAdd();
-      this->RecordAddition(entry, pushed, [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-        this->RecordAdd(entry, place.priority,
-                        time != nullptr ? *time : this->TimeOfAdd(), pushed);
-      });
+      this->RecordAdd(entry, place.priority,
+                      time != nullptr ? *time : this->TimeOfAdd(), pushed);
     }
     // Nothing below throws.
     if (entry->waiting) StopWaiting(entry);

@@ -3,6 +3,8 @@
 
 #include "workqueue/timers.h"
 
+#include <array>
+#include <cstddef>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
@@ -95,28 +97,25 @@ void Timers::ShutDown() {
 }
 
 absl::Time Timers::Run(absl::Time now) {
-  Entry* first = nullptr;
-  Entry** last = &first;
+  std::array<Entry*, kMostAtOnce> due;
+  size_t count = 0;
   absl::Time next = now;
   {
     MutexLock lock(&mu_);
-    int count = 0;
     internal::SlabId slot = internal::kNoSlabId;
-    while (count < kMostAtOnce &&
+    while (count < due.size() &&
            (slot = waiting_.Due(now)) != internal::kNoSlabId) {
       waiting_.Remove(slot);
       Entry* const entry = entries_.At(slot);
       entry->submitted = true;
       entry->ended = shut_down_;
-      *last = entry;
-      last = &entry->next;
-      ++count;
+      due[count++] = entry;
     }
     if (slot == internal::kNoSlabId) next = waiting_.NextWake();
     wake_time_.Set(next);
   }
-  while (first != nullptr) {
-    Entry* const entry = std::exchange(first, first->next);
+  for (size_t i = 0; i < count; ++i) {
+    Entry* const entry = due[i];
     internal::SubmitTask(entry->executor, [this, entry] { Call(entry); });
   }
   return next;

@@ -143,8 +143,7 @@ class Timers final : private WaitingLoop::Client {
     Executor* executor;
     TimerCallback callback;  // empty once called or cancelled
     bool submitted = false;
-    bool ended = false;     // by the shutdown
-    Entry* next = nullptr;  // in a list of those to submit
+    bool ended = false;  // by the shutdown
   };
 
   // Submits the callbacks that are due.

@@ -81,7 +81,7 @@ proctype Elector() {
 proctype Source() {
   do
   :: atomic { changed && !stopping -> changed = false };
-    atomic { wakes++ };  // WakeWorkers()
+    atomic { wakes++ };  // LookAtTerm()
     CancelLost();
     GoOn()
   :: stopping -> break

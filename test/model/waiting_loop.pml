@@ -106,7 +106,7 @@ inline BeginRuns() {
   before_end[1] = true
 }
 
-// BeginRun(). Stores its results in `client` and `next`.
+// The next run in RunClients(). Stores its results in `client` and `next`.
 inline BeginRun(at, client, next) {
   seen = at;
   client = NOBODY;
@@ -127,7 +127,7 @@ inline BeginRun(at, client, next) {
   fi
 }
 
-// EndRun()
+// The end of a run in RunClients().
 inline EndRun(client, next) {
   running = NOBODY;
   remover_waits = false;

@@ -28,7 +28,6 @@
 #include "workqueue/controller/internal/controller_core.h"
 #include "workqueue/controller/internal/kept_adds.h"
 #include "workqueue/controller/internal/leased_item.h"
-#include "workqueue/controller/internal/lifecycle.h"
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/controller/source.h"
 #include "workqueue/executor.h"
@@ -137,7 +136,7 @@ class Controller final : private internal::ControllerCore {
   // On the thread of the loop that is `ControllerOptions::clock`, a call that
   // would wait for a source returns `absl::FailedPreconditionError`, and does
   // not start the controller.
-  absl::Status Start() { return Lifecycle::Start(); }
+  absl::Status Start() { return ControllerCore::Start(); }
 
   // Starts the controller without blocking. `started` is called once, on the
   // thread of the loop that is `ControllerOptions::clock`, with what `Start()`
@@ -149,7 +148,7 @@ class Controller final : private internal::ControllerCore {
   // is no loop, or if the controller has been started or stopped before.
   absl::Status StartAsync(
       absl::AnyInvocable<void(absl::Status status) &&> started) {
-    return Lifecycle::StartAsync(std::move(started));
+    return ControllerCore::StartAsync(std::move(started));
   }
 
   // Returns OK if the controller does its work, and otherwise the reason why it
@@ -180,7 +179,7 @@ class Controller final : private internal::ControllerCore {
   // Never waits for a source or for the reconcile function. Takes constant time
   // per source.
   absl::Status Healthy() const {
-    absl::Status status = Lifecycle::Healthy();
+    absl::Status status = ControllerCore::Healthy();
     status.Update(kept_adds_.Healthy());
     return status;
   }
@@ -217,7 +216,7 @@ class Controller final : private internal::ControllerCore {
   // `Stop()` returns false without waiting. So does a call that would block the
   // thread of the loop that is `ControllerOptions::clock`.
   bool Stop(absl::Duration timeout = absl::InfiniteDuration()) {
-    return Lifecycle::Stop(timeout);
+    return ControllerCore::Stop(timeout);
   }
 
   // Stops the controller without blocking. `stopped` is called once, on the
@@ -230,7 +229,7 @@ class Controller final : private internal::ControllerCore {
   // loop up for 100 ms.
   absl::Status StopAsync(absl::Duration timeout,
                          absl::AnyInvocable<void(bool stopped) &&> stopped) {
-    return Lifecycle::StopAsync(timeout, std::move(stopped));
+    return ControllerCore::StopAsync(timeout, std::move(stopped));
   }
 
   // Returns the queue. Items may be added to it before and after the start. The
@@ -299,7 +298,7 @@ class Controller final : private internal::ControllerCore {
   // not. If the queue has an engine, the call asks it each 10 ms of real time.
   // The caller must ensure that the controller has been started. The
   // reconcile function must not call `AwaitIdle()`.
-  void AwaitIdle() { Lifecycle::AwaitIdle(); }
+  void AwaitIdle() { ControllerCore::AwaitIdle(); }
 
  private:
   using LeasedItem = internal::LeasedItem;
@@ -356,13 +355,10 @@ class Controller final : private internal::ControllerCore {
     absl::Status Acquire() override {
       return controller.queue_->AcquireNext(&lease);
     }
-    bool Done() override {
+    bool End(internal::LeaseEnd end) override {
       const bool known = !lease || lease.lost();
-      return lease.Done() || known;
-    }
-    bool GiveBack() override {
-      const bool known = !lease || lease.lost();
-      return lease.GiveBack() || known;
+      const bool done = end == internal::LeaseEnd::kDone;
+      return (done ? lease.Done() : lease.GiveBack()) || known;
     }
     absl::StatusOr<ReconcileResult> Reconcile(
         const ReconcileContext& context) override {
@@ -370,8 +366,18 @@ class Controller final : private internal::ControllerCore {
     }
     std::shared_ptr<internal::Flight> TakeOff(
         std::shared_ptr<internal::AsyncGate> gate,
-        internal::Reconciliation::Info info) override;
-    absl::Status Add(const AddOptions& options) override;
+        internal::Reconciliation::Info info) override {
+      return std::make_shared<Flight>(std::move(gate), std::move(info), this);
+    }
+    absl::Status Add(const AddOptions& options) override {
+      if (controller.shared()) {
+        return controller.shared_failures_->Requeue(&lease, options);
+      }
+      absl::Status status = controller.queue_->AddItems(
+          options, absl::MakeConstSpan(std::addressof(*lease), 1));
+      // A queue that has been shut down drops the item.
+      return controller.queue_->ShuttingDown() ? absl::OkStatus() : status;
+    }
     int Failures() const override {
       return controller.shared()
                  ? controller.shared_failures_->FailuresBefore(lease)
@@ -386,7 +392,14 @@ class Controller final : private internal::ControllerCore {
       return controller.own_failures_->ledger->RecordFailure(*lease, error);
     }
     std::optional<absl::Duration> ChooseDelay(
-        std::optional<absl::Duration> asked) override;
+        std::optional<absl::Duration> asked) override {
+      RateLimiter<T>* const limiter = controller.rate_limiter_;
+      if (limiter == nullptr || controller.queue_->ShuttingDown()) {
+        return std::nullopt;
+      }
+      return asked.has_value() ? limiter->WhenAfter(*lease, *asked)
+                               : limiter->When(*lease);
+    }
     absl::StatusOr<FailureOutcome> Fail(
         const absl::Status& error,
         std::optional<absl::Duration> retry_after) override {
@@ -425,32 +438,158 @@ class Controller final : private internal::ControllerCore {
 
   // Returns the rate limiter in `options`, for a new queue. If there is none,
   // first puts the default one there. Returns null if there is a queue.
-  static RateLimiter<T>* RateLimiterOf(ControllerOptions<T>& options);
+  static RateLimiter<T>* RateLimiterOf(ControllerOptions<T>& options) {
+    if (options.queue != nullptr) return nullptr;
+    if (options.rate_limiter == nullptr) {
+      options.rate_limiter =
+          PriorityQueue<T, Hash, Eq>::NewDefaultRateLimiter();
+    }
+    return options.rate_limiter.get();
+  }
 
   // Returns the queue in `options`, or a new one.
   static std::unique_ptr<RateLimitingInterface<T>> QueueOf(
-      ControllerOptions<T>& options);
+      ControllerOptions<T>& options) {
+    if (options.queue != nullptr) return std::move(options.queue);
+    PriorityQueueOptions<T> queue_options;
+    queue_options.name = options.name;
+    queue_options.metrics_provider = options.queue_metrics_provider;
+    queue_options.log_sink = options.log_sink;
+    queue_options.clock = options.clock;
+    queue_options.rate_limiter = std::move(options.rate_limiter);
+    queue_options.ordering = std::move(options.ordering);
+    return std::make_unique<PriorityQueue<T, Hash, Eq>>(
+        std::move(queue_options));
+  }
 
   // Returns `sources` without the type of their items.
-  std::vector<internal::LifecycleSource> Erase(std::vector<Source<T>> sources);
+  std::vector<internal::UntypedSource> Erase(std::vector<Source<T>> sources) {
+    std::vector<internal::UntypedSource> erased;
+    erased.reserve(sources.size());
+    for (Source<T>& source : sources) {
+      internal::UntypedSource& added = erased.emplace_back();
+      added.name = std::move(source.name);
+      added.restart_backoff = source.restart_backoff;
+      added.on_stop = std::move(source.on_stop);
+      added.wait_for_sync = source.wait_for_sync;
+      if (source.run != nullptr) {
+        added.run = [this, run = std::move(source.run)](auto mark_synced,
+                                                        auto mark_unhealthy) {
+          SourceContext<T> context =
+              ContextOf(std::move(mark_synced), std::move(mark_unhealthy));
+          return run(context);
+        };
+      } else {
+        added.run_async = [this, run = std::move(source.run_async)](
+                              auto mark_synced, auto mark_unhealthy,
+                              SourceDone done) {
+          run(std::make_shared<SourceContext<T>>(
+                  ContextOf(std::move(mark_synced), std::move(mark_unhealthy))),
+              std::move(done));
+        };
+      }
+    }
+    return erased;
+  }
 
   // Returns the context of a run of a source.
   SourceContext<T> ContextOf(
       std::function<void()> mark_synced,
-      std::function<void(const absl::Status&)> mark_unhealthy);
+      std::function<void(const absl::Status&)> mark_unhealthy) {
+    return {kept_adds_,
+            stopping(),
+            clock(),
+            std::move(mark_synced),
+            [this](absl::Duration d) { return Sleep(d); },
+            std::move(mark_unhealthy),
+            [this] { LookAtTerm(); }};
+  }
 
   // ControllerCore:
-  void Work() override;
-  void CloseQueue() override;
-  absl::StatusOr<bool> Idle(absl::Duration timeout) override;
-  bool QueueAnswers() const override;
+  void Work() override {
+    Held item(this);
+    WorkWith(item);
+  }
+  void CloseQueue() override {
+    queue_->Close();
+    LookAtTerm();  // A worker that stands by ends.
+  }
+  absl::StatusOr<bool> Idle(absl::Duration timeout) override {
+    SnapshotOptions<T> options;
+    options.max = 0;
+    options.timeout = timeout;
+    const absl::StatusOr<Snapshot<T>> snapshot =
+        queue_->TakeSnapshotWith(options);
+    if (!snapshot.ok()) return snapshot.status();
+    return snapshot->num_queued == 0 && snapshot->num_processing == 0;
+  }
+  bool QueueAnswers() const override {
+    return shared_failures_->EndsAreKnown();
+  }
   bool HasLostAdds() const override { return kept_adds_.HasLost(); }
   void EndBlockedAdds() override { kept_adds_.BeginStop(); }
   void AcquireNextAsync(LeasedItem* ended, Executor* executor,
-                        std::shared_ptr<internal::AsyncGate> to) override;
+                        std::shared_ptr<internal::AsyncGate> to) override {
+    Lease<T> lease;
+    if (ended != nullptr) lease = std::move(static_cast<Held*>(ended)->lease);
+    if (lease && shared()) {
+      // One request ends the item and takes the next one, if there is one.
+      const absl::Status acquired =
+          queue_->AcquireInto(&lease, absl::ZeroDuration());
+      if (acquired.ok()) {
+        Held held(this, std::move(lease));
+        OnAcquired(to, acquired, held);
+        return;
+      }
+      NoteEnd(absl::IsDeadlineExceeded(acquired) ||
+              absl::IsCancelled(acquired));
+    }
+    queue_->AcquireNextAsync(
+        &lease, executor,
+        [this, to = std::move(to)](absl::StatusOr<Lease<T>> acquired) {
+          Held held(this);
+          if (acquired.ok()) held.lease = *std::move(acquired);
+          OnAcquired(to, acquired.status(), held);
+        });
+  }
 
   // Adds what the ledger knows to a snapshot of the queue.
-  void AddFailures(const SnapshotOptions<T>& options, Snapshot<T>* snapshot);
+  void AddFailures(const SnapshotOptions<T>& options, Snapshot<T>* snapshot) {
+    const Ledger& ledger = *own_failures_->ledger;
+    snapshot->num_failing = ledger.num_failing();
+    if (failure_limits().parks()) snapshot->num_parked = ledger.num_parked();
+    const auto add_errors = [&](auto& items) {
+      for (auto& it : items) {
+        Try(
+            "looking up the error of",
+            [&it] { return internal::DescribeItem(it.item); },
+            [&] {
+              const auto failed = ledger.Find(it.item);
+              if (failed.has_value()) it.last_error = failed->last_error;
+            });
+      }
+    };
+    add_errors(snapshot->queued);
+    add_errors(snapshot->processing);
+    add_errors(snapshot->waiting);
+    if (!options.details) return;
+    if (options.only == nullptr) {
+      snapshot->failing = ledger.Failing(options.max);
+      snapshot->parked = ledger.Parked(options.max);
+    } else if (auto failed = ledger.Find(*options.only); failed.has_value()) {
+      (failed->parked ? snapshot->parked : snapshot->failing)
+          .push_back(*std::move(failed));
+    }
+    SnapshotOptions<T> of_one = options;
+    of_one.details = false;
+    for (FailedItem<T>& it : snapshot->failing) {
+      // Finds the item wherever it waits, unlike the bounded list.
+      of_one.only = std::addressof(it.item);
+      const auto waits = queue_->TakeSnapshotWith(of_one);
+      if (!waits.ok()) break;  // The others would take as long.
+      if (!waits->waiting.empty()) it.next_try_at = waits->waiting[0].ready_at;
+    }
+  }
 
   const ReconcileFunction<T> reconcile_;
   const AsyncReconcileFunction<T> reconcile_async_;
@@ -533,196 +672,6 @@ template <typename T, typename Hash, typename Eq>
 Controller<T, Hash, Eq>::~Controller() {
   kept_adds_.Stop();
   End();
-}
-
-template <typename T, typename Hash, typename Eq>
-RateLimiter<T>* Controller<T, Hash, Eq>::RateLimiterOf(
-    ControllerOptions<T>& options) {
-  if (options.queue != nullptr) return nullptr;
-  if (options.rate_limiter == nullptr) {
-    options.rate_limiter = PriorityQueue<T, Hash, Eq>::NewDefaultRateLimiter();
-  }
-  return options.rate_limiter.get();
-}
-
-template <typename T, typename Hash, typename Eq>
-std::unique_ptr<RateLimitingInterface<T>> Controller<T, Hash, Eq>::QueueOf(
-    ControllerOptions<T>& options) {
-  if (options.queue != nullptr) return std::move(options.queue);
-  PriorityQueueOptions<T> queue_options;
-  queue_options.name = options.name;
-  queue_options.metrics_provider = options.queue_metrics_provider;
-  queue_options.log_sink = options.log_sink;
-  queue_options.clock = options.clock;
-  queue_options.rate_limiter = std::move(options.rate_limiter);
-  queue_options.ordering = std::move(options.ordering);
-  return std::make_unique<PriorityQueue<T, Hash, Eq>>(std::move(queue_options));
-}
-
-template <typename T, typename Hash, typename Eq>
-std::vector<internal::LifecycleSource> Controller<T, Hash, Eq>::Erase(
-    std::vector<Source<T>> sources) {
-  std::vector<internal::LifecycleSource> erased;
-  erased.reserve(sources.size());
-  for (Source<T>& source : sources) {
-    internal::LifecycleSource& added = erased.emplace_back();
-    added.name = std::move(source.name);
-    added.restart_backoff = source.restart_backoff;
-    added.on_stop = std::move(source.on_stop);
-    added.wait_for_sync = source.wait_for_sync;
-    if (source.run != nullptr) {
-      added.run = [this, run = std::move(source.run)](auto mark_synced,
-                                                      auto mark_unhealthy) {
-        SourceContext<T> context =
-            ContextOf(std::move(mark_synced), std::move(mark_unhealthy));
-        return run(context);
-      };
-    } else {
-      added.run_async = [this, run = std::move(source.run_async)](
-                            auto mark_synced, auto mark_unhealthy,
-                            SourceDone done) {
-        run(std::make_shared<SourceContext<T>>(
-                ContextOf(std::move(mark_synced), std::move(mark_unhealthy))),
-            std::move(done));
-      };
-    }
-  }
-  return erased;
-}
-
-template <typename T, typename Hash, typename Eq>
-SourceContext<T> Controller<T, Hash, Eq>::ContextOf(
-    std::function<void()> mark_synced,
-    std::function<void(const absl::Status&)> mark_unhealthy) {
-  return {kept_adds_,
-          stopping(),
-          clock(),
-          std::move(mark_synced),
-          [this](absl::Duration d) { return Sleep(d); },
-          std::move(mark_unhealthy),
-          [this] { LookAtTerm(); }};
-}
-
-template <typename T, typename Hash, typename Eq>
-void Controller<T, Hash, Eq>::Work() {
-  Held item(this);
-  WorkWith(item);
-}
-
-template <typename T, typename Hash, typename Eq>
-void Controller<T, Hash, Eq>::CloseQueue() {
-  queue_->Close();
-  LookAtTerm();  // A worker that stands by ends.
-}
-
-template <typename T, typename Hash, typename Eq>
-absl::StatusOr<bool> Controller<T, Hash, Eq>::Idle(absl::Duration timeout) {
-  SnapshotOptions<T> options;
-  options.max = 0;
-  options.timeout = timeout;
-  const absl::StatusOr<Snapshot<T>> snapshot =
-      queue_->TakeSnapshotWith(options);
-  if (!snapshot.ok()) return snapshot.status();
-  return snapshot->num_queued == 0 && snapshot->num_processing == 0;
-}
-
-template <typename T, typename Hash, typename Eq>
-bool Controller<T, Hash, Eq>::QueueAnswers() const {
-  return shared_failures_->EndsAreKnown();
-}
-
-template <typename T, typename Hash, typename Eq>
-void Controller<T, Hash, Eq>::AcquireNextAsync(
-    LeasedItem* ended, Executor* executor,
-    std::shared_ptr<internal::AsyncGate> to) {
-  Lease<T> lease;
-  if (ended != nullptr) lease = std::move(static_cast<Held*>(ended)->lease);
-  if (lease && shared()) {
-    // One request ends the item and takes the next one, if there is one.
-    const absl::Status acquired =
-        queue_->AcquireInto(&lease, absl::ZeroDuration());
-    if (acquired.ok()) {
-      Held held(this, std::move(lease));
-      OnAcquired(to, acquired, held);
-      return;
-    }
-    NoteEnd(absl::IsDeadlineExceeded(acquired) || absl::IsCancelled(acquired));
-  }
-  queue_->AcquireNextAsync(
-      &lease, executor,
-      [this, to = std::move(to)](absl::StatusOr<Lease<T>> acquired) {
-        Held held(this);
-        if (acquired.ok()) held.lease = *std::move(acquired);
-        OnAcquired(to, acquired.status(), held);
-      });
-}
-
-template <typename T, typename Hash, typename Eq>
-std::shared_ptr<internal::Flight> Controller<T, Hash, Eq>::Held::TakeOff(
-    std::shared_ptr<internal::AsyncGate> gate,
-    internal::Reconciliation::Info info) {
-  return std::make_shared<Flight>(std::move(gate), std::move(info), this);
-}
-
-template <typename T, typename Hash, typename Eq>
-absl::Status Controller<T, Hash, Eq>::Held::Add(const AddOptions& options) {
-  if (controller.shared()) {
-    return controller.shared_failures_->Requeue(&lease, options);
-  }
-  absl::Status status = controller.queue_->AddItems(
-      options, absl::MakeConstSpan(std::addressof(*lease), 1));
-  // A queue that has been shut down drops the item.
-  return controller.queue_->ShuttingDown() ? absl::OkStatus() : status;
-}
-
-template <typename T, typename Hash, typename Eq>
-std::optional<absl::Duration> Controller<T, Hash, Eq>::Held::ChooseDelay(
-    std::optional<absl::Duration> asked) {
-  RateLimiter<T>* const limiter = controller.rate_limiter_;
-  if (limiter == nullptr || controller.queue_->ShuttingDown()) {
-    return std::nullopt;
-  }
-  return asked.has_value() ? limiter->WhenAfter(*lease, *asked)
-                           : limiter->When(*lease);
-}
-
-template <typename T, typename Hash, typename Eq>
-void Controller<T, Hash, Eq>::AddFailures(const SnapshotOptions<T>& options,
-                                          Snapshot<T>* snapshot) {
-  const Ledger& ledger = *own_failures_->ledger;
-  snapshot->num_failing = ledger.num_failing();
-  if (failure_limits().parks()) snapshot->num_parked = ledger.num_parked();
-  const auto add_errors = [&](auto& items) {
-    for (auto& it : items) {
-      Try(
-          "looking up the error of",
-          [&it] { return internal::DescribeItem(it.item); },
-          [&] {
-            const auto failed = ledger.Find(it.item);
-            if (failed.has_value()) it.last_error = failed->last_error;
-          });
-    }
-  };
-  add_errors(snapshot->queued);
-  add_errors(snapshot->processing);
-  add_errors(snapshot->waiting);
-  if (!options.details) return;
-  if (options.only == nullptr) {
-    snapshot->failing = ledger.Failing(options.max);
-    snapshot->parked = ledger.Parked(options.max);
-  } else if (auto failed = ledger.Find(*options.only); failed.has_value()) {
-    (failed->parked ? snapshot->parked : snapshot->failing)
-        .push_back(*std::move(failed));
-  }
-  SnapshotOptions<T> of_one = options;
-  of_one.details = false;
-  for (FailedItem<T>& it : snapshot->failing) {
-    // Finds the item wherever it waits, unlike the bounded list.
-    of_one.only = std::addressof(it.item);
-    const auto waits = queue_->TakeSnapshotWith(of_one);
-    if (!waits.ok()) break;  // The others would take as long.
-    if (!waits->waiting.empty()) it.next_try_at = waits->waiting[0].ready_at;
-  }
 }
 
 template <typename T, typename Hash, typename Eq>

@@ -254,55 +254,226 @@ class Informer final : private internal::Reflector {
     absl::Status error;    // the last exception
   };
 
-  Informer(InformerOptions<Object> options, std::unique_ptr<Jitter> jitter);
+  Informer(InformerOptions<Object> options, std::unique_ptr<Jitter> jitter)
+      : Reflector(options.name, OrRealClock(options.clock), options.log_sink,
+                  options.backoff, std::move(jitter)),
+        key_(std::move(options.key)),
+        is_newer_(std::move(options.is_newer)),
+        lister_watcher_(std::move(options.lister_watcher)),
+        store_(std::move(options.indexers)) {}
 
-  absl::Status List(std::string* version) override;
-  absl::Status BeginWatch(const std::string& version) override;
-  absl::StatusOr<std::optional<std::string>> Next() override;
+  absl::Status List(std::string* version) override {
+    watcher_ = nullptr;
+    // The keys that no page has had so far.
+    const std::vector<std::string> keys = store_.Keys();
+    absl::flat_hash_set<std::string> unlisted(keys.begin(), keys.end());
+    const auto add = [this, version, &unlisted](const ObjectPtr& object) {
+      version->clear();  // The page has it, if it does not break off.
+      const std::string key = key_(*object);
+      unlisted.erase(key);
+      Put(key, object, /*from_list=*/true);
+    };
+    ListOptions options = {*version, /*page=*/""};
+    while (true) {
+      absl::StatusOr<ListPage> page = lister_watcher_->List(options, add);
+      if (!page.ok()) return page.status();
+      *version = std::move(page->version);
+      options.page = std::move(page->next_page);
+      if (!options.page.empty()) continue;
+      for (const std::string& key : unlisted) Erase(key);
+      internal::MutexLock lock(&handling_);
+      if (!std::exchange(synced_, true)) {
+        for (auto& [id, listener] : listeners_) TellSynced(listener);
+      }
+      return absl::OkStatus();
+    }
+  }
+  absl::Status BeginWatch(const std::string& version) override {
+    watcher_ = nullptr;
+    absl::StatusOr<std::unique_ptr<Watcher<Object>>> watcher =
+        lister_watcher_->Watch(version);
+    if (watcher.ok()) watcher_ = *std::move(watcher);
+    return watcher.status();
+  }
+  absl::StatusOr<std::optional<std::string>> Next() override {
+    absl::StatusOr<std::optional<WatchEvent<Object>>> next = watcher_->Next();
+    if (!next.ok() || !next->has_value()) watcher_ = nullptr;
+    if (!next.ok()) return next.status();
+    if (!next->has_value()) return std::nullopt;
+    WatchEvent<Object>& event = **next;
+    if (event.object != nullptr) {
+      const std::string key = key_(*event.object);
+      if (event.type == WatchEvent<Object>::Type::kDeleted) {
+        const ObjectPtr stored = store_.Get(key);
+        const bool late = stored != nullptr && is_newer_ != nullptr &&
+                          is_newer_(*stored, *event.object);
+        if (!late) Erase(key);
+      } else {
+        Put(key, event.object, /*from_list=*/false);
+      }
+    }
+    return std::move(event.version);
+  }
   void Interrupt() override { lister_watcher_->Stop(); }
-  void OnHealth() override;
-  void TellAgain() override;
+  void OnHealth() override {
+    internal::MutexLock lock(&handling_);
+    for (auto& [id, listener] : listeners_) TellHealth(listener);
+  }
+  void TellAgain() override {
+    internal::MutexLock lock(&handling_);
+    for (auto& [id, listener] : listeners_) {
+      for (auto it = listener.untold.begin(); it != listener.untold.end();) {
+        const auto next = std::next(it);
+        if (TellUntold(listener, it->second)) listener.untold.erase(it);
+        it = next;
+      }
+      if (listener.must_tell_synced) TellSynced(listener);
+      if (listener.must_tell_health) TellHealth(listener);
+      Settle(listener);
+    }
+  }
 
   // Applies the state of an object that a list or an event tells.
-  void Put(const std::string& key, const ObjectPtr& object, bool from_list);
-  void Erase(const std::string& key);
+  void Put(const std::string& key, const ObjectPtr& object, bool from_list) {
+    const ObjectPtr stored = store_.Get(key);
+    if (stored != nullptr && is_newer_ != nullptr) {
+      // A list is right even if its state is older: the server may have been
+      // restored from a backup.
+      const bool differs = is_newer_(*object, *stored) ||
+                           (from_list && is_newer_(*stored, *object));
+      if (!differs) return;
+    }
+    internal::MutexLock lock(&handling_);
+    for (auto& [id, listener] : listeners_) Prepare(listener, key);
+    store_.Put(key, object);
+    const ObjectEvent<Object> event = {stored, object,
+                                       /*is_in_initial_list=*/!synced_};
+    for (auto& [id, listener] : listeners_) Tell(listener, key, event);
+  }
+  void Erase(const std::string& key) {
+    internal::MutexLock lock(&handling_);
+    for (auto& [id, listener] : listeners_) Prepare(listener, key);
+    const ObjectPtr erased = store_.Erase(key);
+    if (erased == nullptr) return;
+    for (auto& [id, listener] : listeners_) {
+      Tell(listener, key, {erased, nullptr});
+    }
+  }
 
   // Allocates what `Tell()` needs for the object with the key. `Tell()` does
   // not throw, and must follow before the next call.
   void Prepare(Listener& listener, const std::string& key)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(handling_);
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(handling_) {
+    if (listener.handler.on_event == nullptr) return;
+    if (listener.spare.empty()) {
+      UntoldObjects nodes;
+      nodes.try_emplace(std::string());
+      listener.spare = nodes.extract(nodes.begin());
+    }
+    listener.spare.key() = key;
+  }
   void Tell(Listener& listener, const std::string& key,
             const ObjectEvent<Object>& event)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(handling_);
-
-  // Do so with all handlers.
-  void PrepareAll(const std::string& key)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(handling_);
-  void TellAll(const std::string& key, const ObjectEvent<Object>& event)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(handling_);
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(handling_) {
+    if (listener.handler.on_event == nullptr) return;
+    auto it = listener.untold.find(key);
+    if (it != listener.untold.end() && TellUntold(listener, it->second)) {
+      listener.untold.erase(it);
+      it = listener.untold.end();
+    }
+    if (it == listener.untold.end()) {
+      if (!Call(listener, [&] { listener.handler.on_event(event); })) {
+        it = listener.untold.insert(std::move(listener.spare)).position;
+        it->second = {event.old_object, event.old_object, false,
+                      event.is_in_initial_list, !listener.sync_is_due};
+      }
+    }
+    if (it != listener.untold.end()) {
+      Untold& untold = it->second;
+      untold.deleted = event.new_object == nullptr;
+      if (!untold.deleted) untold.last_object = event.new_object;
+      untold.is_in_initial_list &= event.is_in_initial_list;
+    }
+    Settle(listener);
+  }
 
   // Tells of all objects in the store.
   void TellStore(Listener& listener, bool as_initial_list)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(handling_);
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(handling_) {
+    for (const std::string& key : store_.Keys()) {
+      const ObjectPtr object = store_.Get(key);
+      Prepare(listener, key);
+      Tell(listener, key,
+           {as_initial_list ? nullptr : object, object, as_initial_list});
+    }
+  }
 
   // Tells what the handler does not know of an object. Returns whether it knows
   // all then.
   bool TellUntold(Listener& listener, Untold& untold)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(handling_);
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(handling_) {
+    const auto tell = [&](const ObjectPtr& now) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      return Call(listener, [&] {
+        listener.handler.on_event(
+            {untold.old_object, now, untold.is_in_initial_list});
+      });
+    };
+    if (!untold.deleted || untold.old_object != untold.last_object) {
+      if (!tell(untold.last_object)) return false;
+      untold.old_object = untold.last_object;
+      untold.is_in_initial_list = false;
+    }
+    return !untold.deleted || tell(nullptr);
+  }
 
   // Tell that the informer is in sync, once what delays that has been told, and
   // the health.
-  void TellSynced(Listener& listener) ABSL_EXCLUSIVE_LOCKS_REQUIRED(handling_);
-  void TellHealth(Listener& listener) ABSL_EXCLUSIVE_LOCKS_REQUIRED(handling_);
+  void TellSynced(Listener& listener) ABSL_EXCLUSIVE_LOCKS_REQUIRED(handling_) {
+    listener.sync_is_due = true;
+    const bool delayed =
+        std::any_of(listener.untold.begin(), listener.untold.end(),
+                    [](const auto& it) { return it.second.delays_sync; });
+    listener.must_tell_synced = delayed;
+    if (!delayed && listener.handler.on_synced != nullptr) {
+      listener.must_tell_synced =
+          !Call(listener, [&listener] { listener.handler.on_synced(); });
+      // The handler may take the call for health.
+      listener.must_tell_health |= !listener.untold.empty();
+    }
+    Settle(listener);
+  }
+  void TellHealth(Listener& listener) ABSL_EXCLUSIVE_LOCKS_REQUIRED(handling_) {
+    listener.failing = listener.must_tell_synced || !listener.untold.empty();
+    absl::Status status = Healthy();
+    if (status.ok() && listener.failing) status = listener.error;
+    // An exception of on_health is not in listener.error: it says nothing of
+    // what the handler knows.
+    listener.must_tell_health = !errors().Try(kCalling, [&] {
+      if (listener.handler.on_health != nullptr) {
+        listener.handler.on_health(status);
+      }
+    });
+    Settle(listener);
+  }
 
   // Tells the health if the handler has begun or ceased to fail, and makes the
   // reflector call `TellAgain()` if a call must be made again.
-  void Settle(Listener& listener) ABSL_EXCLUSIVE_LOCKS_REQUIRED(handling_);
+  void Settle(Listener& listener) ABSL_EXCLUSIVE_LOCKS_REQUIRED(handling_) {
+    const bool failing = listener.must_tell_synced || !listener.untold.empty();
+    if (failing != listener.failing) return TellHealth(listener);
+    if (failing || listener.must_tell_health) TellAgainLater();
+  }
 
   // Calls `f`, and returns whether it has returned. Logs an exception.
   static constexpr auto kCalling = [] { return "calling a handler"; };
   template <typename F>
-  bool Call(Listener& listener, F f) ABSL_EXCLUSIVE_LOCKS_REQUIRED(handling_);
+  bool Call(Listener& listener, F f) ABSL_EXCLUSIVE_LOCKS_REQUIRED(handling_) {
+    const absl::Status status = internal::CatchAsStatus(f);
+    if (status.ok()) return true;
+    errors().Write(kCalling, status);
+    listener.error = status;
+    return false;
+  }
 
   const std::function<std::string(const Object&)> key_;
   const std::function<bool(const Object&, const Object&)> is_newer_;
@@ -355,241 +526,6 @@ absl::StatusOr<std::unique_ptr<Informer<Object>>> Informer<Object>::Create(
         absl::StrCat("backoff_jitter.", jitter.status().message()));
   }
   return absl::WrapUnique(new Informer(std::move(options), *std::move(jitter)));
-}
-
-template <typename Object>
-Informer<Object>::Informer(InformerOptions<Object> options,
-                           std::unique_ptr<Jitter> jitter)
-    : Reflector(options.name, OrRealClock(options.clock), options.log_sink,
-                options.backoff, std::move(jitter)),
-      key_(std::move(options.key)),
-      is_newer_(std::move(options.is_newer)),
-      lister_watcher_(std::move(options.lister_watcher)),
-      store_(std::move(options.indexers)) {}
-
-template <typename Object>
-absl::Status Informer<Object>::List(std::string* version) {
-  watcher_ = nullptr;
-  // The keys that no page has had so far.
-  const std::vector<std::string> keys = store_.Keys();
-  absl::flat_hash_set<std::string> unlisted(keys.begin(), keys.end());
-  const auto add = [this, version, &unlisted](const ObjectPtr& object) {
-    version->clear();  // The page has it, if it does not break off.
-    const std::string key = key_(*object);
-    unlisted.erase(key);
-    Put(key, object, /*from_list=*/true);
-  };
-  ListOptions options = {*version, /*page=*/""};
-  while (true) {
-    absl::StatusOr<ListPage> page = lister_watcher_->List(options, add);
-    if (!page.ok()) return page.status();
-    *version = std::move(page->version);
-    options.page = std::move(page->next_page);
-    if (!options.page.empty()) continue;
-    for (const std::string& key : unlisted) Erase(key);
-    internal::MutexLock lock(&handling_);
-    if (!std::exchange(synced_, true)) {
-      for (auto& [id, listener] : listeners_) TellSynced(listener);
-    }
-    return absl::OkStatus();
-  }
-}
-
-template <typename Object>
-absl::Status Informer<Object>::BeginWatch(const std::string& version) {
-  watcher_ = nullptr;
-  absl::StatusOr<std::unique_ptr<Watcher<Object>>> watcher =
-      lister_watcher_->Watch(version);
-  if (watcher.ok()) watcher_ = *std::move(watcher);
-  return watcher.status();
-}
-
-template <typename Object>
-absl::StatusOr<std::optional<std::string>> Informer<Object>::Next() {
-  absl::StatusOr<std::optional<WatchEvent<Object>>> next = watcher_->Next();
-  if (!next.ok() || !next->has_value()) watcher_ = nullptr;
-  if (!next.ok()) return next.status();
-  if (!next->has_value()) return std::nullopt;
-  WatchEvent<Object>& event = **next;
-  if (event.object != nullptr) {
-    const std::string key = key_(*event.object);
-    if (event.type == WatchEvent<Object>::Type::kDeleted) {
-      const ObjectPtr stored = store_.Get(key);
-      const bool late = stored != nullptr && is_newer_ != nullptr &&
-                        is_newer_(*stored, *event.object);
-      if (!late) Erase(key);
-    } else {
-      Put(key, event.object, /*from_list=*/false);
-    }
-  }
-  return std::move(event.version);
-}
-
-template <typename Object>
-void Informer<Object>::OnHealth() {
-  internal::MutexLock lock(&handling_);
-  for (auto& [id, listener] : listeners_) TellHealth(listener);
-}
-
-template <typename Object>
-void Informer<Object>::Put(const std::string& key, const ObjectPtr& object,
-                           bool from_list) {
-  const ObjectPtr stored = store_.Get(key);
-  if (stored != nullptr && is_newer_ != nullptr) {
-    // A list is right even if its state is older: the server may have been
-    // restored from a backup.
-    const bool differs = is_newer_(*object, *stored) ||
-                         (from_list && is_newer_(*stored, *object));
-    if (!differs) return;
-  }
-  internal::MutexLock lock(&handling_);
-  PrepareAll(key);
-  store_.Put(key, object);
-  TellAll(key, {stored, object, /*is_in_initial_list=*/!synced_});
-}
-
-template <typename Object>
-void Informer<Object>::Erase(const std::string& key) {
-  internal::MutexLock lock(&handling_);
-  PrepareAll(key);
-  const ObjectPtr erased = store_.Erase(key);
-  if (erased != nullptr) TellAll(key, {erased, nullptr});
-}
-
-template <typename Object>
-void Informer<Object>::Prepare(Listener& listener, const std::string& key) {
-  if (listener.handler.on_event == nullptr) return;
-  if (listener.spare.empty()) {
-    UntoldObjects nodes;
-    nodes.try_emplace(std::string());
-    listener.spare = nodes.extract(nodes.begin());
-  }
-  listener.spare.key() = key;
-}
-
-template <typename Object>
-void Informer<Object>::Tell(Listener& listener, const std::string& key,
-                            const ObjectEvent<Object>& event) {
-  if (listener.handler.on_event == nullptr) return;
-  auto it = listener.untold.find(key);
-  if (it != listener.untold.end() && TellUntold(listener, it->second)) {
-    listener.untold.erase(it);
-    it = listener.untold.end();
-  }
-  if (it == listener.untold.end()) {
-    if (!Call(listener, [&] { listener.handler.on_event(event); })) {
-      it = listener.untold.insert(std::move(listener.spare)).position;
-      it->second = {event.old_object, event.old_object, false,
-                    event.is_in_initial_list, !listener.sync_is_due};
-    }
-  }
-  if (it != listener.untold.end()) {
-    Untold& untold = it->second;
-    untold.deleted = event.new_object == nullptr;
-    if (!untold.deleted) untold.last_object = event.new_object;
-    untold.is_in_initial_list &= event.is_in_initial_list;
-  }
-  Settle(listener);
-}
-
-template <typename Object>
-void Informer<Object>::PrepareAll(const std::string& key) {
-  for (auto& [id, listener] : listeners_) Prepare(listener, key);
-}
-
-template <typename Object>
-void Informer<Object>::TellAll(const std::string& key,
-                               const ObjectEvent<Object>& event) {
-  for (auto& [id, listener] : listeners_) Tell(listener, key, event);
-}
-
-template <typename Object>
-void Informer<Object>::TellStore(Listener& listener, bool as_initial_list) {
-  for (const std::string& key : store_.Keys()) {
-    const ObjectPtr object = store_.Get(key);
-    Prepare(listener, key);
-    Tell(listener, key,
-         {as_initial_list ? nullptr : object, object, as_initial_list});
-  }
-}
-
-template <typename Object>
-bool Informer<Object>::TellUntold(Listener& listener, Untold& untold) {
-  const auto tell = [&](const ObjectPtr& now) ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    return Call(listener, [&] {
-      listener.handler.on_event(
-          {untold.old_object, now, untold.is_in_initial_list});
-    });
-  };
-  if (!untold.deleted || untold.old_object != untold.last_object) {
-    if (!tell(untold.last_object)) return false;
-    untold.old_object = untold.last_object;
-    untold.is_in_initial_list = false;
-  }
-  return !untold.deleted || tell(nullptr);
-}
-
-template <typename Object>
-void Informer<Object>::TellSynced(Listener& listener) {
-  listener.sync_is_due = true;
-  const bool delayed =
-      std::any_of(listener.untold.begin(), listener.untold.end(),
-                  [](const auto& it) { return it.second.delays_sync; });
-  listener.must_tell_synced = delayed;
-  if (!delayed && listener.handler.on_synced != nullptr) {
-    listener.must_tell_synced =
-        !Call(listener, [&listener] { listener.handler.on_synced(); });
-    // The handler may take the call for health.
-    listener.must_tell_health |= !listener.untold.empty();
-  }
-  Settle(listener);
-}
-
-template <typename Object>
-void Informer<Object>::TellHealth(Listener& listener) {
-  listener.failing = listener.must_tell_synced || !listener.untold.empty();
-  absl::Status status = Healthy();
-  if (status.ok() && listener.failing) status = listener.error;
-  // An exception of on_health is not in listener.error: it says nothing of what
-  // the handler knows.
-  listener.must_tell_health = !errors().Try(kCalling, [&] {
-    if (listener.handler.on_health != nullptr) {
-      listener.handler.on_health(status);
-    }
-  });
-  Settle(listener);
-}
-
-template <typename Object>
-void Informer<Object>::Settle(Listener& listener) {
-  const bool failing = listener.must_tell_synced || !listener.untold.empty();
-  if (failing != listener.failing) return TellHealth(listener);
-  if (failing || listener.must_tell_health) TellAgainLater();
-}
-
-template <typename Object>
-void Informer<Object>::TellAgain() {
-  internal::MutexLock lock(&handling_);
-  for (auto& [id, listener] : listeners_) {
-    for (auto it = listener.untold.begin(); it != listener.untold.end();) {
-      const auto next = std::next(it);
-      if (TellUntold(listener, it->second)) listener.untold.erase(it);
-      it = next;
-    }
-    if (listener.must_tell_synced) TellSynced(listener);
-    if (listener.must_tell_health) TellHealth(listener);
-    Settle(listener);
-  }
-}
-
-template <typename Object>
-template <typename F>
-bool Informer<Object>::Call(Listener& listener, F f) {
-  const absl::Status status = internal::CatchAsStatus(f);
-  if (status.ok()) return true;
-  errors().Write(kCalling, status);
-  listener.error = status;
-  return false;
 }
 
 template <typename Object>

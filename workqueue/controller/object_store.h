@@ -132,11 +132,34 @@ class ObjectStore {
     return Strings::hasher()(text);
   }
 
-  Memberships MembershipsOf(const ObjectPtr& object) const;
-  void AddToIndex(Membership* membership) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Memberships MembershipsOf(const ObjectPtr& object) const {
+    Memberships memberships;
+    for (size_t i = 0; i < indexers_.size(); ++i) {
+      std::vector<std::string> values = indexers_[i].values(*object);
+      absl::c_sort(values);
+      values.erase(std::unique(values.begin(), values.end()), values.end());
+      for (std::string& value : values) {
+        memberships.emplace_back(i, std::move(value), object);
+      }
+    }
+    return memberships;
+  }
+  void AddToIndex(Membership* membership) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    indexes_[membership->index].Update(
+        membership->value, HashOf(membership->value),
+        [membership](auto& members) { members.PushBack(membership); });
+  }
   // Throws nothing.
   void RemoveFromIndexes(absl::Span<Membership> memberships)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    for (Membership& it : memberships) {
+      Index& index = indexes_[it.index];
+      const size_t hash = HashOf(it.value);
+      auto* const members = index.Find(it.value, hash);
+      members->Remove(&it);
+      if (members->empty()) index.Erase(it.value, hash);
+    }
+  }
 
   const std::vector<Indexer<Object>> indexers_;
   mutable sync::Mutex mu_;
@@ -239,40 +262,6 @@ auto ObjectStore<Object>::Erase(absl::string_view key) -> ObjectPtr {
   RemoveFromIndexes(absl::MakeSpan(erased.memberships));
   objects_.Erase(key, hash);
   return erased.object;
-}
-
-template <typename Object>
-auto ObjectStore<Object>::MembershipsOf(const ObjectPtr& object) const
-    -> Memberships {
-  Memberships memberships;
-  for (size_t i = 0; i < indexers_.size(); ++i) {
-    std::vector<std::string> values = indexers_[i].values(*object);
-    absl::c_sort(values);
-    values.erase(std::unique(values.begin(), values.end()), values.end());
-    for (std::string& value : values) {
-      memberships.emplace_back(i, std::move(value), object);
-    }
-  }
-  return memberships;
-}
-
-template <typename Object>
-void ObjectStore<Object>::AddToIndex(Membership* membership) {
-  indexes_[membership->index].Update(
-      membership->value, HashOf(membership->value),
-      [membership](auto& members) { members.PushBack(membership); });
-}
-
-template <typename Object>
-void ObjectStore<Object>::RemoveFromIndexes(
-    absl::Span<Membership> memberships) {
-  for (Membership& it : memberships) {
-    Index& index = indexes_[it.index];
-    const size_t hash = HashOf(it.value);
-    auto* const members = index.Find(it.value, hash);
-    members->Remove(&it);
-    if (members->empty()) index.Erase(it.value, hash);
-  }
 }
 
 }  // namespace workqueue

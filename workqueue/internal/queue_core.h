@@ -77,22 +77,17 @@ struct QueueEntry : QueuedItem<T>, HashSetNode {
   bool from_ordering = false;
 };
 
-// Returns whether an `Eq` only calls `==`. The function objects of the standard
-// library and of Abseil do, but are not declared `noexcept`.
+// Returns whether comparing two items cannot throw. The function objects of the
+// standard library and of Abseil only call `==`, but are not declared
+// `noexcept`.
 template <typename T, typename Eq>
-constexpr bool OnlyCompares() {
+constexpr bool IsEqualityNoexcept() {
   if constexpr (std::is_scalar_v<T> || std::is_same_v<T, std::string>) {
     if (std::is_same_v<Eq, typename absl::flat_hash_set<T>::key_equal>) {
       return true;
     }
   }
-  return std::is_same_v<Eq, std::equal_to<T>>;
-}
-
-// Returns whether comparing two items cannot throw.
-template <typename T, typename Eq>
-constexpr bool IsEqualityNoexcept() {
-  if constexpr (OnlyCompares<T, Eq>()) {
+  if constexpr (std::is_same_v<Eq, std::equal_to<T>>) {
     return noexcept(std::declval<const T&>() == std::declval<const T&>());
   } else {
     return std::is_nothrow_invocable_v<const Eq&, const T&, const T&>;
@@ -323,10 +318,8 @@ class QueueCore : public Order::QueueInterface, protected QueueState {
     absl::Cleanup undo = [this, entry]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
       if (!entry->processing) entries_.Erase(entry);
     };
-    RecordAddition(entry, pushed, [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-      RecordAdd(entry, entry->priority(), time != nullptr ? *time : TimeOfAdd(),
-                pushed);
-    });
+    RecordAdd(entry, entry->priority(), time != nullptr ? *time : TimeOfAdd(),
+              pushed);
     if (!entry->processing) {
       absl::Cleanup undo_record = [this,
                                    entry]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
@@ -363,7 +356,10 @@ class QueueCore : public Order::QueueInterface, protected QueueState {
   void RecordAdd(Entry* entry, int priority, CompactTime time,
                  bool pushed = false) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     entry->times.added = time;
-    if (metrics_ != nullptr) metrics_->OnAdd(entry->times, priority, pushed);
+    if (metrics_ == nullptr) return;
+    RecordAddition(entry, pushed, [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      metrics_->OnAdd(entry->times, priority, pushed);
+    });
   }
 
   // Call this if an entry has not become dirty after `RecordAdd()`.

@@ -29,7 +29,6 @@
 #include "workqueue/clock/clock.h"
 #include "workqueue/timer/internal/delay_queue_base.h"
 #include "workqueue/timer/internal/leader_followers.h"
-#include "workqueue/timer/internal/loop_parker.h"
 #include "workqueue/timer/queue_clock.h"
 #include "workqueue/timer/waiting_loop.h"
 #include "workqueue/timer/waiting_set_options.h"

@@ -27,7 +27,6 @@
 #include "workqueue/base/worker_pool.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/parker.h"
-#include "workqueue/timer/internal/loop_parker.h"
 #include "workqueue/timer/waiting_loop.h"
 
 namespace workqueue {

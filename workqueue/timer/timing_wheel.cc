@@ -66,7 +66,6 @@ void TimingWheel::Clear() {
   rings_[0].Clear();
   SetHorizon();
   due_ = List();
-  never_ = List();
   places_.Clear();
 }
 

@@ -71,6 +71,7 @@ class TimingWheel {
 
   void Renumber(SlabId id, SlabId new_id) {
     const Place& at = places_[new_id] = places_[id];
+    if (at.list == kNeverDue) return;
     List& list = ListOf(at);
     (at.previous == kNoSlabId ? list.front : places_[at.previous].next) =
         new_id;
@@ -112,7 +113,7 @@ class TimingWheel {
   static constexpr int64_t kNever = TimeScale::kNever;
 
   // Instead of a slot, in Place::list. The slots of all rings are counted as
-  // one sequence.
+  // one sequence. What is never due is in no list.
   static constexpr uint32_t kDue = 0xffffffff;
   static constexpr uint32_t kNeverDue = 0xfffffffe;
 
@@ -196,7 +197,6 @@ class TimingWheel {
   // Returns the list that contains the entry at `at`.
   List& ListOf(const Place& at) {
     if (at.list == kDue) return due_;
-    if (at.list == kNeverDue) return never_;
     return rings_[at.list / slots_].slots[at.list % slots_];
   }
 
@@ -209,15 +209,16 @@ class TimingWheel {
     list.back = id;
   }
 
-  // Takes `id` out of its list.
+  // Takes `id` out of its list, if it is in one.
   void Take(SlabId id) {
     const Place& at = places_[id];
+    if (at.list == kNeverDue) return;
     List& list = ListOf(at);
     (at.previous == kNoSlabId ? list.front : places_[at.previous].next) =
         at.next;
     (at.next == kNoSlabId ? list.back : places_[at.next].previous) =
         at.previous;
-    if (list.empty() && at.list != kDue && at.list != kNeverDue) {
+    if (list.empty() && at.list != kDue) {
       rings_[at.list / slots_].SetEmpty(at.list % slots_, true);
     }
   }
@@ -234,7 +235,6 @@ class TimingWheel {
     }
     if (tick == kNever) {
       at.list = kNeverDue;
-      PushBack(never_, id);
       return kNever;
     }
     size_t index = RingFor(tick - now_);
@@ -269,7 +269,6 @@ class TimingWheel {
   absl::Time horizon_;            // the rings reach at least so far
   SegmentedArray<Place> places_;  // by id
   List due_;
-  List never_;
 };
 
 }  // namespace workqueue::internal

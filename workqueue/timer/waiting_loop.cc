@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <thread>  // NOLINT(build/c++11)
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -141,33 +143,23 @@ void WaitingLoop::Loop(Parker* parker) {
   }
 }
 
-absl::Time WaitingLoop::RunClients(bool* destroyed) {
+absl::Time WaitingLoop::RunClients(bool* destroyed)
+    ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  uint64_t end;  // Only turns with lower numbers run.
   {
     MutexLock lock(&mu_);
     if (runs_) internal::Fatal("a waiting loop is run twice at the same time");
     runs_ = true;
     destroyed_ = destroyed;
     runner_ = std::this_thread::get_id();
-    end_ = next_number_;
+    end = next_number_;
     wake_time_.Clear();
     if (alarm_ != nullptr) alarm_->Set(absl::InfinitePast(), runner_);
   }
   // One reading of the clock for all clients. What is due since then runs in
   // the next call, which is at once.
   const absl::Time now = internal::FiniteTime(clock_->TimeNow());
-  absl::Time next_run;
-  Client* client = BeginFirstRun(now, &next_run);
-  while (client != nullptr) {
-    const absl::Time time = client->Run(now);
-    if (*destroyed) return absl::InfiniteFuture();
-    client = EndRun(client, time, &next_run);
-  }
-  return next_run;
-}
-
-WaitingLoop::Client* WaitingLoop::BeginFirstRun(absl::Time now,
-                                                absl::Time* next_run) {
-  MutexLock lock(&mu_);
+  std::optional<MutexLock> lock(std::in_place, &mu_);
   const bool went_back = now < now_;
   if (went_back) {
     // The clients may have asked for too late a time.
@@ -175,34 +167,27 @@ WaitingLoop::Client* WaitingLoop::BeginFirstRun(absl::Time now,
       turn.time = now;
       turn.number = next_number_++;
     });
-    end_ = next_number_;
+    end = next_number_;
   }
   if (went_back || now >= heartbeat_) heartbeat_ = now + Heartbeat();
   now_ = now;
-  return BeginRun(next_run);
-}
-
-WaitingLoop::Client* WaitingLoop::EndRun(Client* client, absl::Time time,
-                                         absl::Time* next_run) {
-  MutexLock lock(&mu_);
-  running_ = nullptr;
-  run_ended_.SignalAll();
-  if (!std::exchange(running_removed_, false)) SetTurn(client, time);
-  return BeginRun(next_run);
-}
-
-WaitingLoop::Client* WaitingLoop::BeginRun(absl::Time* next_run) {
-  if (stopping_ || turns_.empty() || turns_.front().time > now_ ||
-      turns_.front().number >= end_) {
-    runs_ = false;
-    destroyed_ = nullptr;
-    *next_run = Sleep();
-    return nullptr;
+  while (!stopping_ && !turns_.empty() && turns_.front().time <= now &&
+         turns_.front().number < end) {
+    Client* const client = turns_.front().client;
+    running_ = client;
+    // A Wake() during the run makes the client due again.
+    turns_.Replace(0, {absl::InfiniteFuture(), 0, client});
+    lock.reset();
+    const absl::Time time = client->Run(now);
+    if (*destroyed) return absl::InfiniteFuture();
+    lock.emplace(&mu_);
+    running_ = nullptr;
+    run_ended_.SignalAll();
+    if (!std::exchange(running_removed_, false)) SetTurn(client, time);
   }
-  running_ = turns_.front().client;
-  // A Wake() during the run makes the client due again.
-  turns_.Replace(0, {absl::InfiniteFuture(), 0, running_});
-  return running_;
+  runs_ = false;
+  destroyed_ = nullptr;
+  return Sleep();
 }
 
 namespace internal {

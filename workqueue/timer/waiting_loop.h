@@ -180,13 +180,6 @@ class WaitingLoop {
   // next run. Sets `*destroyed` if a client has destroyed this object.
   absl::Time RunClients(bool* destroyed) ABSL_LOCKS_EXCLUDED(mu_);
 
-  // Each returns the client to run, after it has stored the client as running_.
-  // If there is none, ends RunClients(), returns null, and stores in
-  // `*next_run` the time of the next run. `time` is when `client` runs next.
-  Client* BeginFirstRun(absl::Time now, absl::Time* next_run);
-  Client* EndRun(Client* client, absl::Time time, absl::Time* next_run);
-  Client* BeginRun(absl::Time* next_run) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-
   // Returns the time of the next run, until which the loop now sleeps.
   absl::Time Sleep() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
@@ -217,8 +210,6 @@ class WaitingLoop {
   bool runs_ ABSL_GUARDED_BY(mu_) = false;       // in RunClients()
   // Of RunClients(), null outside of it.
   bool* destroyed_ ABSL_GUARDED_BY(mu_) = nullptr;
-  // RunClients() runs the clients whose turns have lower numbers.
-  uint64_t end_ ABSL_GUARDED_BY(mu_) = 0;
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
 
   // The time at which the loop last looked for a client that is due, and the

@@ -8,7 +8,6 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
@@ -141,7 +140,7 @@ void AsyncWorkers::Start() {
   if (looks_for_lost_) {
     // Without memory for a task, the function must ask `Cancelled()`.
     TryCall([this] {
-      deadlines_->ScheduleEvery([this] { CancelLost(); }, kLookForLost)
+      deadlines_->ScheduleEvery([this] { CancelFlights(); }, kLookForLost)
           .IgnoreError();
     });
   }
@@ -151,8 +150,7 @@ void AsyncWorkers::Start() {
 bool AsyncWorkers::MayAcquire() const {
   const size_t most = engine_calls_ != nullptr ? kEngineThreads : 1;
   return !stopped_acquiring_ && !standing_by_ && !retries_acquire_ &&
-         acquiring_ < most &&
-         in_flight_.size() + cancelled_.size() + acquiring_ < max_in_flight_;
+         acquiring_ < most && in_flight_.size() + acquiring_ < max_in_flight_;
 }
 
 void AsyncWorkers::AcquireMore() {
@@ -410,7 +408,7 @@ void AsyncWorkers::EndLease(const FlightPtr& flight) {
   bool acquire = false;
   {
     MutexLock lock(&mu_);
-    (flight->cancelled_ ? cancelled_ : in_flight_).Remove(flight.get());
+    in_flight_.Remove(flight.get());
     flight->self_.reset();  // `flight` is another owner.
     if (engine_calls_ == nullptr) ++unanswered_;
     acquire = MayAcquire();
@@ -494,7 +492,7 @@ void AsyncWorkers::EndIfOver() {
   {
     MutexLock lock(&mu_);
     if (!stopped_acquiring_ || acquiring_ > 0 || ended_ ||
-        !in_flight_.empty() || !cancelled_.empty() || unanswered_ > 0) {
+        !in_flight_.empty() || unanswered_ > 0) {
       return;
     }
     ended_ = true;
@@ -502,33 +500,25 @@ void AsyncWorkers::EndIfOver() {
   core_->OnWorkersEnded();
 }
 
-void AsyncWorkers::CancelAll() {
-  while (true) {
+void AsyncWorkers::CancelFlights() {
+  size_t left = 0;
+  {
+    MutexLock lock(&mu_);
+    left = in_flight_.size();
+  }
+  // Each goes from the front to the back. Another call that moves one meanwhile
+  // sees what this call is about, and cancels it.
+  for (; left > 0; --left) {
     FlightPtr flight;
     {
       MutexLock lock(&mu_);
       if (in_flight_.empty()) return;
-      flight = in_flight_.PopFront()->self_;
-      flight->cancelled_ = true;
-      cancelled_.PushBack(flight.get());
+      in_flight_.PushBack(in_flight_.PopFront());
+      flight = in_flight_.back()->self_;
     }
-    Cancel(flight);
-  }
-}
-
-void AsyncWorkers::CancelLost() {
-  std::vector<FlightPtr> flights;
-  TryCall([&] {
-    MutexLock lock(&mu_);
-    flights.reserve(in_flight_.size());
-    for (size_t n = in_flight_.size(); n > 0; --n) {
-      Flight* const flight = in_flight_.PopFront();
-      in_flight_.PushBack(flight);
-      flights.push_back(flight->self_);
+    if (core_->abandoning().HasBeenNotified() || flight->Lost()) {
+      Cancel(flight);
     }
-  });
-  for (const FlightPtr& flight : flights) {
-    if (flight->Lost()) Cancel(flight);
   }
 }
 
@@ -558,13 +548,13 @@ void AsyncWorkers::Close() {
     MutexLock lock(&mu_);
     while (ending_ > 0) none_ending_.Wait(&mu_);
   }
-  CancelAll();
+  CancelFlights();
   while (true) {
     FlightPtr flight;
     {
       MutexLock lock(&mu_);
-      if (cancelled_.empty()) break;
-      flight = std::move(cancelled_.PopFront()->self_);
+      if (in_flight_.empty()) break;
+      flight = std::move(in_flight_.PopFront()->self_);
     }
     // The gate is closed, so this only makes the later completions do nothing.
     flight->Complete(absl::Status(absl::StatusCode::kCancelled, ""));

@@ -61,19 +61,16 @@ class AsyncWorkers {
   // the controller stops.
   void GoOn();
 
-  // Cancels the reconciliations in flight. `Lifecycle::abandoning()` has been
-  // notified.
-  void CancelAll();
-
-  // Cancels the reconciliations whose lease or term is lost. Called when the
-  // term may have changed. Also called each second if an engine keeps the
+  // Cancels the reconciliations in flight whose lease or term is lost, and all
+  // of them once `ControllerCore::abandoning()` has been notified. Called then,
+  // when the term may have changed, and each second if an engine keeps the
   // leases or there are terms, whose source returns when a stop begins.
-  void CancelLost();
+  void CancelFlights();
 
   // Blocks until no item is being acquired and no result is being handled, also
   // by `engine_calls`, which ask the engine as long as a call may take. Then
   // gives the items in flight back to the queue. The queue must have been
-  // closed, and `CancelAll()` been called.
+  // closed, and `CancelFlights()` been called.
   void Close();
 
   // Returns whether the calling thread runs the reconcile function.
@@ -88,7 +85,6 @@ class AsyncWorkers {
       const ControllerOptionsBase& options, const GivenOptions& given);
 
   using FlightPtr = std::shared_ptr<Flight>;
-  using Flights = IntrusiveList<Flight>;
 
   // Ends the lease of `*ended`, if it is not null, and waits for the next item.
   // The caller has counted that in acquiring_, and has asked `MayAcquire()`.
@@ -160,9 +156,7 @@ class AsyncWorkers {
   const std::shared_ptr<AsyncGate> gate_;
 
   sync::Mutex mu_;
-  // The reconciliations in flight, and those that have been cancelled.
-  Flights in_flight_ ABSL_GUARDED_BY(mu_);
-  Flights cancelled_ ABSL_GUARDED_BY(mu_);
+  IntrusiveList<Flight> in_flight_ ABSL_GUARDED_BY(mu_);
   // How many items are being waited for, also while standing by and between
   // tries.
   size_t acquiring_ ABSL_GUARDED_BY(mu_) = 0;

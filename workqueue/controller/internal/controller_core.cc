@@ -25,7 +25,6 @@
 #include "workqueue/controller/controller_options.h"
 #include "workqueue/controller/internal/async_workers.h"
 #include "workqueue/controller/internal/leased_item.h"
-#include "workqueue/controller/internal/lifecycle.h"
 #include "workqueue/controller/metrics.h"
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/failure_ledger.h"
@@ -102,19 +101,26 @@ ControllerCore::ControllerCore(const ControllerOptionsBase& options,
                                const GivenOptions& given,
                                std::shared_ptr<AsyncWorkers> async_workers,
                                std::function<int64_t()> term)
-    : Lifecycle(options, given),
+    : name_(options.name),
+      clock_(ClockOf(options, given.queue_clock)),
+      loop_(options.clock.loop()),
+      driven_loop_(options.clock.DrivenLoop()),
       term_(std::move(term)),
+      log_("controller", name_, options.log_sink),
+      source_errors_("controller", name_, options.log_sink, clock_),
+      queue_errors_("controller", name_, options.log_sink, clock_),
+      cannot_acquire_("controller", name_, options.log_sink, clock_,
+                      "acquiring an item", "acquires items again"),
       log_sink_(options.log_sink),
-      reconcile_timeout_(options.reconcile_timeout),
+      num_workers_(options.workers),
       max_concurrent_reconciles_(given.reconcile_async ? options.max_in_flight
                                                        : options.workers),
+      sync_timeout_(options.sync_timeout),
+      reconcile_timeout_(options.reconcile_timeout),
       limits_(options.failures),
       shared_(given.shared),
-      queue_errors_("controller", name(), log_sink_, clock()),
-      cannot_acquire_("controller", name(), log_sink_, clock(),
-                      "acquiring an item", "acquires items again"),
-      metrics_provider_(name().empty() ? nullptr : options.metrics_provider),
-      metrics_(std::make_unique<Metrics>(name(), max_concurrent_reconciles_,
+      metrics_provider_(name_.empty() ? nullptr : options.metrics_provider),
+      metrics_(std::make_unique<Metrics>(name_, max_concurrent_reconciles_,
                                          metrics_provider_)),
       timed_(reconcile_timeout_ < absl::InfiniteDuration() ||
              metrics_provider_ != nullptr),
@@ -130,12 +136,6 @@ ControllerCore::ControllerCore(const ControllerOptionsBase& options,
 
 ControllerCore::~ControllerCore() = default;
 
-void ControllerCore::End() {
-  Join();
-  if (async_workers_ != nullptr) async_workers_->Close();
-  EndStops();
-}
-
 FailureLedgerMetrics ControllerCore::NewLedgerMetrics() const {
   FailureLedgerMetrics metrics;
   if (!limits_.parks() || metrics_provider_ == nullptr) return metrics;
@@ -144,33 +144,12 @@ FailureLedgerMetrics ControllerCore::NewLedgerMetrics() const {
   return metrics;
 }
 
-void ControllerCore::StartAsyncWorkers() { async_workers_->Start(); }
-
-void ControllerCore::OnAbandoning() { async_workers_->CancelAll(); }
-
-bool ControllerCore::ReconcilesThisThread() const {
-  return async_workers_->RunsThisThread();
+void ControllerCore::RecordSourceRuns(bool runs) const {
+  runs ? Inc(metrics_->running_sources) : Dec(metrics_->running_sources);
 }
-
-void ControllerCore::LookAtTerm() {
-  WakeWorkers();
-  if (async_workers_ == nullptr) return;
-  async_workers_->CancelLost();
-  async_workers_->GoOn();
-}
-
-void ControllerCore::RecordSourceStart() const {
-  Inc(metrics_->running_sources);
-}
-
-void ControllerCore::RecordSourceEnd() const { Dec(metrics_->running_sources); }
 
 void ControllerCore::RecordSourceHealth(bool healthy) const {
-  if (healthy) {
-    Dec(metrics_->unhealthy_sources);
-  } else {
-    Inc(metrics_->unhealthy_sources);
-  }
+  healthy ? Dec(metrics_->unhealthy_sources) : Inc(metrics_->unhealthy_sources);
 }
 
 Reconciliation::Info ControllerCore::InfoOf(LeasedItem& item, int64_t term) {

@@ -19,6 +19,7 @@
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/failures.h"
 #include "workqueue/interfaces.h"
+#include "workqueue/lease.h"
 
 namespace workqueue {
 
@@ -51,9 +52,8 @@ class LeasedItem {
   // Ends the lease, and blocks until there is an item. See
   // `Interface::AcquireNext()`.
   virtual absl::Status Acquire() = 0;
-  // End the lease. Return false if an engine may not know of that.
-  virtual bool Done() = 0;
-  virtual bool GiveBack() = 0;
+  // Ends the lease. Returns false if an engine may not know of that.
+  virtual bool End(LeaseEnd end) = 0;
 
   // Calls the reconcile function.
   virtual absl::StatusOr<ReconcileResult> Reconcile(
@@ -135,9 +135,7 @@ class Flight : public Reconciliation,
   bool threw_ = false;                  // written by the one who ends it
   AfterReconcile after_;                // once complete
   std::shared_ptr<Flight> next_retry_;  // in AsyncWorkers::retries_
-  // The next two are guarded by AsyncWorkers::mu_.
-  bool cancelled_ = false;        // is in AsyncWorkers::cancelled_
-  std::shared_ptr<Flight> self_;  // while in flight
+  std::shared_ptr<Flight> self_;  // while in flight; see AsyncWorkers::mu_
 };
 
 }  // namespace internal

@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "workqueue/controller/internal/lifecycle.h"
+// The start and the stop of a controller, its sources and its workers' threads.
 
 #include <algorithm>
 #include <cstddef>
@@ -32,7 +32,8 @@
 #include "workqueue/base/trampoline.h"
 #include "workqueue/base/worker_pool.h"
 #include "workqueue/clock/clock.h"
-#include "workqueue/controller/controller_options.h"
+#include "workqueue/controller/internal/async_workers.h"
+#include "workqueue/controller/internal/controller_core.h"
 #include "workqueue/controller/source.h"
 #include "workqueue/simulation/sync.h"
 #include "workqueue/timer/waiting_loop.h"
@@ -81,7 +82,7 @@ absl::Status NoLoopError() {
 // Calls `f()`, a function of `source`, and returns its status. Turns an
 // exception into an error. The message of an error names the source.
 template <typename F>
-absl::Status Call(const LifecycleSource& source, F f) {
+absl::Status Call(const UntypedSource& source, F f) {
   // The outer call catches an exception from the annotation, which allocates.
   return CatchAsStatus(
       [&] { return AnnotateWithSource(source.name, CatchAsStatus(f)); });
@@ -89,39 +90,7 @@ absl::Status Call(const LifecycleSource& source, F f) {
 
 }  // namespace
 
-struct Lifecycle::SourceState {
-  // Whether the start waits for the source.
-  bool awaited = false;
-  // Whether `run` has been called and has not returned.
-  bool running = false;
-  // Whether `error` was reported by the source in this run.
-  bool reported = false;
-  // Whether the source must call mark_synced() in each run to be healthy.
-  bool marks_sync = false;
-  // The delays before the next runs.
-  RestartDelays delays;
-  // When the loop begins the next run; infinite if it does not.
-  absl::Time begin_at = absl::InfiniteFuture();
-  // The source's last error, until the source is healthy again. Its text
-  // is as the source wrote it. Start() and Healthy() make it printable.
-  absl::Status error;
-};
-
-Lifecycle::Lifecycle(const ControllerOptionsBase& options,
-                     const GivenOptions& given)
-    : name_(options.name),
-      clock_(ClockOf(options, given.queue_clock)),
-      loop_(options.clock.loop()),
-      driven_loop_(options.clock.DrivenLoop()),
-      log_("controller", name_, options.log_sink),
-      errors_("controller", name_, options.log_sink, clock_),
-      num_workers_(options.workers),
-      sync_timeout_(options.sync_timeout),
-      async_(given.reconcile_async) {}
-
-Lifecycle::~Lifecycle() = default;
-
-void Lifecycle::SetSources(std::vector<LifecycleSource> sources) {
+void ControllerCore::SetSources(std::vector<UntypedSource> sources) {
   sources_ = std::move(sources);
   MutexLock lock(&mu_);
   source_states_ = std::vector<SourceState>(sources_.size());
@@ -134,7 +103,7 @@ void Lifecycle::SetSources(std::vector<LifecycleSource> sources) {
   if (loop_ != nullptr) loop_->Add(this);
 }
 
-absl::Status Lifecycle::Start() {
+absl::Status ControllerCore::Start() {
   if (IsOnLoop()) {
     MutexLock lock(&mu_);
     if (awaited_sources_ > 0) return WouldBlockLoopError();
@@ -147,7 +116,7 @@ absl::Status Lifecycle::Start() {
   }));
 }
 
-absl::Status Lifecycle::StartAsync(StartedCallback started) {
+absl::Status ControllerCore::StartAsync(StartedCallback started) {
   if (started == nullptr) return absl::InvalidArgumentError("started is null");
   if (loop_ == nullptr) return NoLoopError();
   if (absl::Status begun = BeginStart(); !begun.ok()) return begun;
@@ -161,7 +130,7 @@ absl::Status Lifecycle::StartAsync(StartedCallback started) {
   return absl::OkStatus();
 }
 
-absl::Status Lifecycle::BeginStart() {
+absl::Status ControllerCore::BeginStart() {
   {
     MutexLock lock(&mu_);
     if (state_ != State::kNew || stopping_.HasBeenNotified()) {
@@ -176,7 +145,7 @@ absl::Status Lifecycle::BeginStart() {
   return absl::OkStatus();
 }
 
-absl::Status Lifecycle::EndStart(absl::Status status) {
+absl::Status ControllerCore::EndStart(absl::Status status) {
   {
     MutexLock lock(&mu_);
     // With the lock, so that no stop can begin between the checks in
@@ -189,7 +158,7 @@ absl::Status Lifecycle::EndStart(absl::Status status) {
     WakeLoop();
   }
   // Without the lock, because a worker may run on this thread.
-  if (status.ok() && async_) StartAsyncWorkers();
+  if (status.ok() && async_workers_ != nullptr) async_workers_->Start();
   if (!status.ok()) {
     log_.Error(
         [&status] { return absl::StrCat("not started: ", Print(status)); });
@@ -198,7 +167,7 @@ absl::Status Lifecycle::EndStart(absl::Status status) {
   return CatchAsStatus([&status] { return WithPrintableMessage(status); });
 }
 
-absl::Status Lifecycle::StartSources() {
+absl::Status ControllerCore::StartSources() {
   std::vector<size_t> with_thread;
   for (size_t i = 0; i < sources_.size(); ++i) {
     if (sources_[i].run != nullptr) with_thread.push_back(i);
@@ -224,7 +193,7 @@ absl::Status Lifecycle::StartSources() {
   return status;
 }
 
-absl::Status Lifecycle::AwaitSync() {
+absl::Status ControllerCore::AwaitSync() {
   const absl::Time deadline = clock_->TimeNow() + sync_timeout_;
   MutexLock lock(&mu_);
   const auto over = [this]()
@@ -234,13 +203,13 @@ absl::Status Lifecycle::AwaitSync() {
              : NotSynced();
 }
 
-absl::Status Lifecycle::NotSynced() const {
+absl::Status ControllerCore::NotSynced() const {
   return absl::DeadlineExceededError(
       absl::StrCat("not in sync within ", absl::FormatDuration(sync_timeout_),
                    ": ", AwaitedSources()));
 }
 
-absl::Time Lifecycle::Run(absl::Time now) {
+absl::Time ControllerCore::Run(absl::Time now) {
   absl::Time next = NextSourceRun(now);
   std::optional<absl::Status> synced;
   StartedCallback started;
@@ -282,7 +251,7 @@ absl::Time Lifecycle::Run(absl::Time now) {
   return next;
 }
 
-absl::Time Lifecycle::NextSourceRun(absl::Time now) {
+absl::Time ControllerCore::NextSourceRun(absl::Time now) {
   absl::Time next = absl::InfiniteFuture();
   for (size_t i = 0; i < sources_.size(); ++i) {
     {
@@ -303,7 +272,7 @@ absl::Time Lifecycle::NextSourceRun(absl::Time now) {
   return next;
 }
 
-absl::Status Lifecycle::StartWorkers(const absl::Status& sources_started) {
+absl::Status ControllerCore::StartWorkers(const absl::Status& sources_started) {
   // source_status_ has no error of a source that failed after the stop began.
   if (!source_status_.ok()) return source_status_;
   if (stopping_.HasBeenNotified()) {
@@ -312,7 +281,7 @@ absl::Status Lifecycle::StartWorkers(const absl::Status& sources_started) {
   if (!sources_started.ok()) return sources_started;
   log_.Info(
       [this] { return absl::StrCat("starting workers: ", num_workers_); });
-  if (async_) {
+  if (async_workers_ != nullptr) {
     running_workers_ = num_workers_;
     return absl::OkStatus();
   }
@@ -323,7 +292,7 @@ absl::Status Lifecycle::StartWorkers(const absl::Status& sources_started) {
   return status;
 }
 
-void Lifecycle::MarkSynced(size_t i) {
+void ControllerCore::MarkSynced(size_t i) {
   MutexLock lock(&mu_);
   SourceState& state = source_states_[i];
   if (std::exchange(state.awaited, false)) {
@@ -336,7 +305,7 @@ void Lifecycle::MarkSynced(size_t i) {
   SetError(absl::OkStatus(), &state);
 }
 
-void Lifecycle::MarkUnhealthy(size_t i, const absl::Status& error) {
+void ControllerCore::MarkUnhealthy(size_t i, const absl::Status& error) {
   const absl::Status named = AnnotateWithSource(sources_[i].name, error);
   MutexLock lock(&mu_);
   SourceState& state = source_states_[i];
@@ -346,7 +315,7 @@ void Lifecycle::MarkUnhealthy(size_t i, const absl::Status& error) {
   SetError(named, &state);
 }
 
-void Lifecycle::SetError(const absl::Status& error, SourceState* state) {
+void ControllerCore::SetError(const absl::Status& error, SourceState* state) {
   const bool healthy = error.ok();
   const bool changes = state->error.ok() != healthy;
   state->error = error;
@@ -355,7 +324,7 @@ void Lifecycle::SetError(const absl::Status& error, SourceState* state) {
   RecordSourceHealth(healthy);
 }
 
-std::string Lifecycle::AwaitedSources() const {
+std::string ControllerCore::AwaitedSources() const {
   std::vector<std::string> awaited;
   for (size_t i = 0; i < sources_.size(); ++i) {
     const SourceState& state = source_states_[i];
@@ -367,8 +336,8 @@ std::string Lifecycle::AwaitedSources() const {
   return absl::StrJoin(awaited, ", ");
 }
 
-void Lifecycle::RunSource(size_t i) {
-  const LifecycleSource& source = sources_[i];
+void ControllerCore::RunSource(size_t i) {
+  const UntypedSource& source = sources_[i];
   NameThisThread(source.name.empty() ? name_ : source.name, "source");
   std::optional<absl::Duration> delay;
   do {
@@ -384,8 +353,8 @@ void Lifecycle::RunSource(size_t i) {
   EndSource();
 }
 
-void Lifecycle::BeginAsyncRun(size_t i) {
-  const LifecycleSource& source = sources_[i];
+void ControllerCore::BeginAsyncRun(size_t i) {
+  const UntypedSource& source = sources_[i];
   OnRunBegins(i);
   // What the source calls more than once or too late does nothing.
   const auto ended = std::make_shared<sync::Atomic<bool>>(false);
@@ -409,7 +378,7 @@ void Lifecycle::BeginAsyncRun(size_t i) {
   if (!thrown.ok()) done(thrown);
 }
 
-void Lifecycle::EndAsyncRun(size_t i, const absl::Status& status) {
+void ControllerCore::EndAsyncRun(size_t i, const absl::Status& status) {
   const std::optional<absl::Duration> delay = OnRunEnds(i, status);
   const absl::Time now = clock_->TimeNow();
   MutexLock lock(&mu_);
@@ -421,8 +390,8 @@ void Lifecycle::EndAsyncRun(size_t i, const absl::Status& status) {
   }
 }
 
-void Lifecycle::OnRunBegins(size_t i) {
-  RecordSourceStart();
+void ControllerCore::OnRunBegins(size_t i) {
+  RecordSourceRuns(true);
   MutexLock lock(&mu_);
   SourceState& state = source_states_[i];
   state.running = true;
@@ -432,10 +401,10 @@ void Lifecycle::OnRunBegins(size_t i) {
   SetError(absl::OkStatus(), &state);
 }
 
-std::optional<absl::Duration> Lifecycle::OnRunEnds(size_t i,
-                                                   absl::Status status) {
-  const LifecycleSource& source = sources_[i];
-  RecordSourceEnd();
+std::optional<absl::Duration> ControllerCore::OnRunEnds(size_t i,
+                                                        absl::Status status) {
+  const UntypedSource& source = sources_[i];
+  RecordSourceRuns(false);
   if (status.ok()) MarkSynced(i);
   {
     MutexLock lock(&mu_);
@@ -451,7 +420,7 @@ std::optional<absl::Duration> Lifecycle::OnRunEnds(size_t i,
     return std::nullopt;
   }
   if (!source.restart_backoff.has_value()) {
-    errors_.Write([&status] { return Print(status); });
+    source_errors_.Write([&status] { return Print(status); });
     FailStart(status);
     return std::nullopt;
   }
@@ -461,19 +430,19 @@ std::optional<absl::Duration> Lifecycle::OnRunEnds(size_t i,
     delay = source_states_[i].delays.Next(*source.restart_backoff,
                                           clock_->TimeNow());
   }
-  errors_.Write([&status, delay] {
+  source_errors_.Write([&status, delay] {
     return absl::StrCat(Print(status), " (restarted in ",
                         absl::FormatDuration(delay), ")");
   });
   return delay;
 }
 
-void Lifecycle::EndSource() {
+void ControllerCore::EndSource() {
   --running_sources_;
   WakeLoop();
 }
 
-void Lifecycle::FailStart(const absl::Status& error) {
+void ControllerCore::FailStart(const absl::Status& error) {
   {
     MutexLock lock(&mu_);
     if (state_ != State::kStarting || stopping_.HasBeenNotified()) return;
@@ -482,7 +451,7 @@ void Lifecycle::FailStart(const absl::Status& error) {
   BeginStop();
 }
 
-void Lifecycle::RunWorker() {
+void ControllerCore::RunWorker() {
   NameThisThread(name_, "worker");
   Work();
   MutexLock lock(&mu_);
@@ -491,7 +460,7 @@ void Lifecycle::RunWorker() {
   WakeLoop();
 }
 
-void Lifecycle::BeginStop() {
+void ControllerCore::BeginStop() {
   {
     MutexLock lock(&mu_);
     if (stopping_.HasBeenNotified()) return;
@@ -510,25 +479,25 @@ void Lifecycle::BeginStop() {
     }
   }
   EndBlockedAdds();
-  for (const LifecycleSource& source : sources_) {
+  for (const UntypedSource& source : sources_) {
     if (source.on_stop == nullptr) continue;
     const absl::Status status = Call(source, source.on_stop);
     if (status.ok()) continue;
-    errors_.Write([&status] { return Print(status); });
+    source_errors_.Write([&status] { return Print(status); });
   }
 }
 
-void Lifecycle::BeginAbandoning() {
+void ControllerCore::BeginAbandoning() {
   {
     MutexLock lock(&mu_);
     if (!abandoning_.HasBeenNotified()) abandoning_.Notify();
     item_done_.SignalAll();
     WakeLoop();
   }
-  if (async_) OnAbandoning();
+  if (async_workers_ != nullptr) async_workers_->CancelFlights();
 }
 
-bool Lifecycle::Stop(absl::Duration timeout) {
+bool ControllerCore::Stop(absl::Duration timeout) {
   StopCall call;
   call.until = clock_->TimeNow() + timeout;
   BeginStop();
@@ -551,8 +520,8 @@ bool Lifecycle::Stop(absl::Duration timeout) {
   return call.stopped;
 }
 
-absl::Status Lifecycle::StopAsync(absl::Duration timeout,
-                                  StoppedCallback stopped) {
+absl::Status ControllerCore::StopAsync(absl::Duration timeout,
+                                       StoppedCallback stopped) {
   if (stopped == nullptr) return absl::InvalidArgumentError("stopped is null");
   if (loop_ == nullptr) return NoLoopError();
   std::list<StopCall> call(1);
@@ -566,14 +535,14 @@ absl::Status Lifecycle::StopAsync(absl::Duration timeout,
   return absl::OkStatus();
 }
 
-void Lifecycle::StopNow() {
+void ControllerCore::StopNow() {
   StopCall call;
   call.until = absl::InfinitePast();
   BeginStop();
   Advance(&call);
 }
 
-bool Lifecycle::MustWait(const StopCall& call) const {
+bool ControllerCore::MustWait(const StopCall& call) const {
   switch (call.stage) {
     case StopCall::Stage::kStart:
       return state_ == State::kStarting;
@@ -589,7 +558,7 @@ bool Lifecycle::MustWait(const StopCall& call) const {
   return false;
 }
 
-bool Lifecycle::Advance(StopCall* call) {
+bool ControllerCore::Advance(StopCall* call) {
   using Stage = StopCall::Stage;
   bool workers_ended = false;
   while (true) {
@@ -632,7 +601,7 @@ bool Lifecycle::Advance(StopCall* call) {
   return true;
 }
 
-void Lifecycle::Join() {
+void ControllerCore::End() {
   if (loop_ != nullptr) loop_->Remove(this);
   StartedCallback started;
   {
@@ -654,13 +623,15 @@ void Lifecycle::Join() {
       MutexLock lock(&mu_);
       runs = sources_[i].run == nullptr && source_states_[i].running;
     }
-    if (runs) RecordSourceEnd();
+    if (runs) RecordSourceRuns(false);
   }
   source_pool_.Join();
   worker_pool_.Join();
+  if (async_workers_ != nullptr) async_workers_->Close();
+  EndStops();  // Nothing runs any more that may have begun one meanwhile.
 }
 
-void Lifecycle::EndStops() {
+void ControllerCore::EndStops() {
   std::list<StopCall> stops;
   {
     MutexLock lock(&mu_);
@@ -673,7 +644,7 @@ void Lifecycle::EndStops() {
   }
 }
 
-absl::Status Lifecycle::Healthy() const {
+absl::Status ControllerCore::Healthy() const {
   MutexLock lock(&mu_);
   if (!start_error_.ok()) {
     return absl::Status(start_error_.code(),
@@ -717,24 +688,29 @@ absl::Status Lifecycle::Healthy() const {
       absl::StrCat(log_.who(), ": ", absl::StrJoin(reasons, "; ")));
 }
 
-bool Lifecycle::Sleep(absl::Duration d) {
+bool ControllerCore::Sleep(absl::Duration d) {
   if (d > absl::ZeroDuration()) DieIfOnDrivenLoop("SourceContext::Sleep()");
   Wait(d, stopping_);
   return !stopping_.HasBeenNotified();
 }
 
-void Lifecycle::AwaitRetry(const sync::Notification& over) {
+void ControllerCore::AwaitRetry(const sync::Notification& over) {
   Wait(RetryDelay(), over);
 }
 
-void Lifecycle::Wait(absl::Duration d, const sync::Notification& over) {
+void ControllerCore::Wait(absl::Duration d, const sync::Notification& over) {
   MutexLock lock(&mu_);
   clock_->AwaitWithDeadline(
       &mu_, absl::Condition(&over, &sync::Notification::HasBeenNotified),
       clock_->TimeNow() + d);
 }
 
-bool Lifecycle::IsKnownIdle(absl::Time until) {
+bool ControllerCore::RunsThisThread() const {
+  return source_pool_.RunsThisThread() || worker_pool_.RunsThisThread() ||
+         (async_workers_ != nullptr && async_workers_->RunsThisThread());
+}
+
+bool ControllerCore::IsKnownIdle(absl::Time until) {
   // A queue in memory knows at once, and an engine that answers nearly so.
   constexpr absl::Duration kAtLeast = absl::Milliseconds(100);
   bool known_idle = false;
@@ -746,12 +722,12 @@ bool Lifecycle::IsKnownIdle(absl::Time until) {
   return known_idle;
 }
 
-void Lifecycle::DieIfOnDrivenLoop(absl::string_view call) const {
+void ControllerCore::DieIfOnDrivenLoop(absl::string_view call) const {
   if (!IsOnDrivenLoop()) return;
   DieIfWouldBlockLoop(call, WouldBlockLoopError());
 }
 
-void Lifecycle::AwaitIdle() {
+void ControllerCore::AwaitIdle() {
   DieIfOnDrivenLoop("AwaitIdle()");
   ++idle_waiters_;
   absl::Cleanup leave = [this] { --idle_waiters_; };
@@ -767,11 +743,11 @@ void Lifecycle::AwaitIdle() {
     {
       // An engine may not answer for long, and is asked again in any case.
       std::optional<MutexUnlock> unlock;
-      if (!HearsOfEnds()) unlock.emplace(&mu_);
+      if (shared_) unlock.emplace(&mu_);
       idle = Idle(absl::InfiniteDuration());
     }
     if (idle.ok() && *idle) return;
-    if (idle.ok() && HearsOfEnds()) {
+    if (idle.ok() && !shared_) {
       item_done_.Wait(&mu_);
     } else {
       Clock* const real_clock = Clock::GetRealClock();
@@ -781,20 +757,20 @@ void Lifecycle::AwaitIdle() {
   }
 }
 
-void Lifecycle::OnItemDone() {
+void ControllerCore::OnItemDone() {
   if (idle_waiters_ == 0) return;
   MutexLock lock(&mu_);
   item_done_.SignalAll();
 }
 
-void Lifecycle::OnWorkersEnded() {
+void ControllerCore::OnWorkersEnded() {
   MutexLock lock(&mu_);
   running_workers_ = 0;
   item_done_.SignalAll();
   WakeLoop();
 }
 
-bool Lifecycle::AwaitTerm(absl::FunctionRef<bool()> stands_by) {
+bool ControllerCore::AwaitTerm(absl::FunctionRef<bool()> stands_by) {
   // A wake after the last call of `stands_by()` is not among these.
   std::optional<int64_t> seen;
   while (stands_by()) {
@@ -811,9 +787,14 @@ bool Lifecycle::AwaitTerm(absl::FunctionRef<bool()> stands_by) {
   return true;
 }
 
-void Lifecycle::WakeWorkers() {
-  MutexLock lock(&mu_);
-  ++wakes_;
+void ControllerCore::LookAtTerm() {
+  {
+    MutexLock lock(&mu_);
+    ++wakes_;
+  }
+  if (async_workers_ == nullptr) return;
+  async_workers_->CancelFlights();
+  async_workers_->GoOn();
 }
 
 }  // namespace workqueue::internal

@@ -10,6 +10,7 @@
 #include "workqueue/base/intrusive_list.h"
 #include "workqueue/base/wake_time.h"
 #include "workqueue/clock/parker.h"
+#include "workqueue/timer/waiting_loop.h"
 
 namespace workqueue::internal {
 
@@ -123,6 +124,26 @@ class LeaderFollowers {
   Waiter* leader_ = nullptr;
   internal::WakeTime leader_wake_time_;
   internal::IntrusiveList<Waiter> followers_;
+};
+
+// LoopParker
+//
+// Makes a client of a `WaitingLoop` one of the waiters of `LeaderFollowers`. In
+// the place of parking, the client returns the time from `Run()`.
+//
+// Thread-safe.
+class LoopParker final : public Parker {
+ public:
+  // Nothing is owned.
+  LoopParker(WaitingLoop* loop, WaitingLoop::Client* client)
+      : loop_(loop), client_(client) {}
+
+  bool ParkUntil(absl::Time) override { return false; }  // never called
+  void Unpark() override { loop_->Wake(client_); }
+
+ private:
+  WaitingLoop* const loop_;
+  WaitingLoop::Client* const client_;
 };
 
 }  // namespace workqueue::internal
