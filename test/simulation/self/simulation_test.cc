@@ -457,6 +457,23 @@ TEST(SimulationTest, AnExhaustiveSearchMakesEachChoice) {
   EXPECT_EQ(result.schedules, 15);
 }
 
+TEST(SimulationTest, ASleepLastsItsTime) {
+  const Result result = Explore(Options(), [] {
+    const auto begin = workqueue::simulation::Now();
+    workqueue::simulation::Sleep(absl::Nanoseconds(1) / 4);
+    Check(workqueue::simulation::Now() > begin, "it has not slept");
+  });
+  EXPECT_FALSE(result.failed) << result.report;
+}
+
+TEST(SimulationTest, ASleepWithoutAnEndIsADeadlock) {
+  const Result result = Explore(Options(), [] {
+    workqueue::simulation::Sleep(absl::Nanoseconds(1));
+    workqueue::simulation::Sleep(absl::InfiniteDuration());
+  });
+  EXPECT_TRUE(absl::StrContains(result.report, "a deadlock")) << result.report;
+}
+
 // Counts the pods of each node.
 class PodCounts {
  public:
