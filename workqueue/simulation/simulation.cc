@@ -464,7 +464,9 @@ class Explorer {
   void RunOne(Scheduler* scheduler, internal::Strategy* strategy,
               bool verbose) {
     scheduler->Run(options_, verbose, strategy, scenario_);
-    if (has_failed_()) _exit(3);
+    if (!has_failed_()) return;
+    fflush(nullptr);
+    _exit(3);
   }
 
   void RunSeeds(Scheduler* scheduler, uint64_t schedules, absl::Time deadline) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <map>
@@ -472,6 +473,14 @@ TEST(SimulationTest, ASleepWithoutAnEndIsADeadlock) {
     workqueue::simulation::Sleep(absl::InfiniteDuration());
   });
   EXPECT_TRUE(absl::StrContains(result.report, "a deadlock")) << result.report;
+}
+
+TEST(SimulationTest, AScenarioThatFailsByItsResultLosesNoOutput) {
+  testing::internal::CaptureStdout();  // a file, to which writes are buffered
+  Explore(
+      Options(), [] { std::printf("what is wrong\n"); }, [] { return true; });
+  EXPECT_TRUE(absl::StrContains(testing::internal::GetCapturedStdout(),
+                                "what is wrong"));
 }
 
 // Counts the pods of each node.
