@@ -62,6 +62,26 @@ TEST(OutOfMemoryTest, AScheduler) {
   });
 }
 
+TEST(OutOfMemoryTest, TheEndOfAScheduler) {
+  for (const bool shuts_down : {false, true}) {
+    ForEveryAllocation([shuts_down] {
+      SparedClock clock;
+      auto scheduler = PersistUntilOk([&clock] {
+        SchedulerOptions options;
+        options.clock = &clock;
+        return Scheduler::Create(std::move(options));
+      });
+      for (int i = 0; i < 2; ++i) {
+        PersistUntilOk(
+            [&] { return scheduler->ScheduleOnce([] {}, absl::Hours(1)); });
+      }
+      const Spared spared(false);
+      if (shuts_down) scheduler->ShutDown();
+      scheduler.reset();
+    });
+  }
+}
+
 #endif  // ABSL_HAVE_EXCEPTIONS
 
 }  // namespace

@@ -6,11 +6,14 @@
 // are.
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <string>
 #include <utility>
 
+#include "absl/base/config.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
@@ -20,6 +23,7 @@
 #include "workqueue/controller/controller.h"
 #include "workqueue/controller/controller_options.h"
 #include "workqueue/controller/reconcile.h"
+#include "workqueue/controller/source.h"
 #include "workqueue/leader_election/leader_election_source.h"
 #include "workqueue/leader_election/leader_elector.h"
 #include "workqueue/shared/testing/memory_engine.h"
@@ -318,6 +322,84 @@ TEST_F(MemoryElectionTest, AControllerThatIsCutOffIsToldAndAnotherGoesOn) {
   b.controller->AwaitIdle();
   EXPECT_FALSE(b.lost);
 }
+
+// A source may be copied into two controllers.
+TEST_F(MemoryElectionTest, AControllerThatStopsLeavesTheElectionToTheOther) {
+  const auto elector = Start("a");
+  const auto source = MakeLeaderElectionSource<std::string>(*elector);
+  const auto start = [&, this](std::atomic<int>* reconciled) {
+    ControllerOptions<std::string> options;
+    options.clock = &clock_;
+    options.reconcile = [reconciled](const std::string&) {
+      ++*reconciled;
+      return absl::OkStatus();
+    };
+    options.sources.push_back(source);
+    auto controller = *Controller<std::string>::Create(std::move(options));
+    EXPECT_TRUE(controller->Start().ok());
+    return controller;
+  };
+  std::atomic<int> by_first{0}, by_second{0};
+  const auto first = start(&by_first);
+  const auto second = start(&by_second);
+  EXPECT_TRUE(first->Stop());
+  for (int term = 1; term < 3; ++term) {
+    engine_->SetFaults(cut_off_);
+    Pass(kRenewDeadline);
+    ASSERT_FALSE(elector->IsLeader());
+    while (second->Healthy().ok()) {
+    }
+    second->queue().Add("x");
+    while (second->queue().Len() < 1) {  // a worker gives it back
+    }
+    engine_->SetFaults({});
+    Pass(1.2 * kRetryPeriod);
+    ASSERT_TRUE(elector->IsLeader());
+    second->AwaitIdle();
+    EXPECT_EQ(by_second, term);
+    while (!second->Healthy().ok()) {
+    }
+  }
+  // Another one may begin when the elector has nothing new to tell.
+  const auto third = start(&by_first);
+  third->queue().Add("x");
+  third->AwaitIdle();
+  EXPECT_EQ(by_first, 1);
+}
+
+#ifdef ABSL_HAVE_EXCEPTIONS
+
+TEST_F(MemoryElectionTest, ASourceThatRunsOutOfMemoryIsRestarted) {
+  engine_->SetFaults(cut_off_);
+  const auto elector = Start("a");
+  std::atomic<bool> throws{true}, reconciled{false};
+  ControllerOptions<std::string> options;
+  options.clock = &clock_;
+  options.reconcile = [&](const std::string&) {
+    reconciled = true;
+    return absl::OkStatus();
+  };
+  auto source = MakeLeaderElectionSource<std::string>(*elector);
+  source.run = [&throws,
+                run = source.run](SourceContext<std::string>& context) {
+    context.mark_unhealthy =
+        [&throws, mark = context.mark_unhealthy](const absl::Status& error) {
+          if (throws.exchange(false)) throw std::bad_alloc();
+          mark(error);
+        };
+    return run(context);
+  };
+  options.sources.push_back(std::move(source));
+  const auto controller = *Controller<std::string>::Create(std::move(options));
+  EXPECT_TRUE(controller->Start().ok());
+  controller->queue().Add("x");
+  while (throws) {
+  }
+  engine_->SetFaults({});
+  while (!reconciled) Pass(absl::Seconds(1));
+}
+
+#endif  // ABSL_HAVE_EXCEPTIONS
 
 }  // namespace
 }  // namespace workqueue::memory_election_test

@@ -266,10 +266,14 @@ Source<std::string> ControllerLife::TermSource() {
   source.name = "term";
   source.term = [this] { return term_; };
   source.run = [this](SourceContext<Key>& context) {
-    while (term_changed_.Await()) context.wake_workers();
-    return absl::OkStatus();
+    uint64_t seen = 0;
+    while (true) {
+      seen = term_changed_.AwaitOther(seen);
+      if (context.stop.HasBeenNotified()) return absl::OkStatus();
+      context.wake_workers();
+    }
   };
-  source.on_stop = [this] { term_changed_.Stop(); };
+  source.on_stop = [this] { term_changed_.Notify(); };
   return source;
 }
 

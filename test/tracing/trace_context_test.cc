@@ -71,12 +71,18 @@ TEST(TraceParentTest, IsReadAndWritten) {
   EXPECT_EQ(ToTraceParent(*context), kHeader);
 }
 
-TEST(TraceParentTest, KeepsAllFlags) {
-  const absl::StatusOr<TraceContext> context = ParseTraceParent(With(53, "fe"));
+// A header of version 00 must have no others.
+TEST(TraceParentTest, HasTheFlagsOfItsVersion) {
+  absl::StatusOr<TraceContext> context =
+      ParseTraceParent("cc" + With(53, "ff").substr(2) + "-more");
+  ASSERT_TRUE(context.ok()) << context.status();
+  EXPECT_EQ(context->flags, 0xff);
+  EXPECT_EQ(ToTraceParent(*context), With(53, "03"));
+  context = ParseTraceParent(With(53, "fe"));
   ASSERT_TRUE(context.ok()) << context.status();
   EXPECT_EQ(context->flags, 0xfe);
   EXPECT_FALSE(context->sampled());
-  EXPECT_EQ(ToTraceParent(*context), With(53, "fe"));
+  EXPECT_EQ(ToTraceParent(*context), With(53, "02"));
 }
 
 TEST(TraceParentTest, OfALaterVersionMayBeLonger) {

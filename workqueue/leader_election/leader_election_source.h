@@ -60,35 +60,27 @@ Source<T> MakeLeaderElectionSource(LeaderElector& elector);
 
 namespace internal {
 
-// Whether something has changed that a source waits for. Thread-safe.
+// Counts the changes that runs of a source wait for. Thread-safe.
 class SourceSignal {
  public:
   void Notify() {
     MutexLock lock(&mu_);
-    changed_ = true;
-  }
-  void Stop() {
-    MutexLock lock(&mu_);
-    stopping_ = true;
+    ++count_;
   }
 
-  // Blocks until a `Notify()` since the last call, and returns true, or until
-  // `Stop()`, and returns false.
-  bool Await() {
+  // Blocks until the count is not `seen`, and returns it. It is never zero.
+  uint64_t AwaitOther(uint64_t seen) {
     MutexLock lock(&mu_);
-    mu_.Await(absl::Condition(this, &SourceSignal::Due));
-    changed_ = false;
-    return !stopping_;
+    const auto changed = [this, seen]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      return count_ != seen;
+    };
+    mu_.Await(absl::Condition(&changed));
+    return count_;
   }
 
  private:
-  bool Due() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    return changed_ || stopping_;
-  }
-
   sync::Mutex mu_;
-  bool changed_ ABSL_GUARDED_BY(mu_) = true;
-  bool stopping_ ABSL_GUARDED_BY(mu_) = false;
+  uint64_t count_ ABSL_GUARDED_BY(mu_) = 1;
 };
 
 }  // namespace internal
@@ -99,17 +91,21 @@ Source<T> MakeLeaderElectionSource(LeaderElector& elector) {
   source.name = "leader election " + elector.name();
   source.term = [&elector] { return elector.token(); };
   auto signal = std::make_shared<internal::SourceSignal>();
-  source.on_stop = [signal] { signal->Stop(); };
+  source.on_stop = [signal] { signal->Notify(); };
+  source.restart_backoff.emplace();  // A run may lack memory.
   source.run = [&elector, signal](SourceContext<T>& context) {
     const int64_t id = elector.AddListener([signal] { signal->Notify(); });
     absl::Cleanup remove = [&elector, id] { elector.RemoveListener(id); };
     // On this thread, as the one of the elector has to renew the lease.
-    while (signal->Await()) {
+    uint64_t seen = 0;
+    while (true) {
+      seen = signal->AwaitOther(seen);
+      // The signal is that of all copies of the source.
+      if (context.stop.HasBeenNotified()) return absl::OkStatus();
       const absl::Status health = elector.Healthy();
       health.ok() ? context.mark_synced() : context.mark_unhealthy(health);
       context.wake_workers();
     }
-    return absl::OkStatus();
   };
   return source;
 }

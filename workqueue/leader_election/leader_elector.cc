@@ -435,21 +435,27 @@ void LeaderElector::Release() {
 }
 
 void LeaderElector::Observe(const absl::StatusOr<Election::State>& state) {
+  // Without memory for the name, the next request tells it.
+  std::string leader, holder;
+  const absl::Status status = internal::CatchAsStatus([&] {
+    if (state.ok()) leader = holder = state->holder;
+    return state.status();
+  });
   {
     MutexLock lock(&mu_);
-    error_ = state.status();
-    if (state.ok()) {
-      leader_ = state->holder;
+    error_ = status;
+    if (status.ok()) {
+      leader_ = std::move(leader);
       succeeded_at_ = clock_->TimeNow();
     }
   }
-  if (!state.ok()) {
-    outage_.Lasts(state.status());
+  if (!status.ok()) {
+    outage_.Lasts(status);
     return;
   }
   outage_.Over();
-  if (state->holder.empty() || state->holder == reported_) return;
-  reported_ = state->holder;
+  if (holder.empty() || holder == reported_) return;
+  reported_ = std::move(holder);
   if (!options_.on_new_leader) return;
   errors_.Try([] { return "on_new_leader"; },
               [this] { options_.on_new_leader(reported_); });

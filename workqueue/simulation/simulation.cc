@@ -35,6 +35,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "workqueue/simulation/internal/scheduler.h"
+#include "workqueue/simulation/internal/simulated_sync.h"
 
 #ifdef ABSL_HAVE_ADDRESS_SANITIZER
 #include <sanitizer/common_interface_defs.h>
@@ -463,7 +464,9 @@ class Explorer {
   void RunOne(Scheduler* scheduler, internal::Strategy* strategy,
               bool verbose) {
     scheduler->Run(options_, verbose, strategy, scenario_);
-    if (has_failed_()) _exit(3);
+    if (!has_failed_()) return;
+    fflush(nullptr);
+    _exit(3);
   }
 
   void RunSeeds(Scheduler* scheduler, uint64_t schedules, absl::Time deadline) {
@@ -662,7 +665,7 @@ void AtRest(absl::FunctionRef<void()> check) {
 
 void Sleep(absl::Duration duration) {
   Scheduler* const scheduler = TheScheduler();
-  const int64_t until = scheduler->now() + absl::ToInt64Nanoseconds(duration);
+  const int64_t until = internal::Deadline(duration);
   if (duration <= absl::ZeroDuration()) return;
   scheduler->Block(Scheduler::Wait::kTime, nullptr, until,
                    [=] { return scheduler->now() >= until; });

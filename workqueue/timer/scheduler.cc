@@ -18,7 +18,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "absl/types/span.h"
 #include "workqueue/base/check_duration.h"
 #include "workqueue/base/exceptions.h"
 #include "workqueue/base/mutex_lock.h"
@@ -156,7 +155,7 @@ bool Scheduler::CancelTask(Task* task) {
            absl::ZeroDuration();
   }
   Withdraw(task);
-  Destroy(absl::MakeConstSpan(&task, 1));
+  Destroy(task);
   return true;
 }
 
@@ -167,15 +166,17 @@ void Scheduler::Withdraw(Task* task) {
   task->period = absl::ZeroDuration();
 }
 
-void Scheduler::Destroy(absl::Span<Task* const> withdrawn) {
+void Scheduler::Destroy(Task* first_withdrawn) {
+  Task* task = first_withdrawn;
   {
     const internal::MutexUnlock unlock(&mu_);
     // Moved out first: its destructor may cancel its task, and the others.
-    for (Task* task : withdrawn) {
+    for (; task != nullptr; task = task->next_withdrawn) {
       const Function done = std::exchange(task->function, nullptr);
     }
   }
-  for (Task* task : withdrawn) Remove(task);
+  task = first_withdrawn;
+  while (task != nullptr) Remove(std::exchange(task, task->next_withdrawn));
 }
 
 void Scheduler::Remove(Task* task) {
@@ -255,12 +256,11 @@ bool Scheduler::ShutDownWithDrainWithin(absl::Duration timeout) {
 }
 
 bool Scheduler::StopScheduling(bool drop_due) {
-  std::vector<Task*> withdrawn;
+  Task* withdrawn = nullptr;
   bool called_by_task = false;
   MutexLock lock(&mu_);
   // With the lock held: a task that one drain keeps is due for a later drain.
   const absl::Time now = std::max(clock_->TimeNow(), stopped_at_);
-  withdrawn.reserve(tasks_.size());
   shutting_down_ = true;
   stopped_at_ = now;
   tasks_.ForEach([&, this](Task* task) ABSL_NO_THREAD_SAFETY_ANALYSIS {
@@ -273,7 +273,7 @@ bool Scheduler::StopScheduling(bool drop_due) {
     if (drop_due || !due) {
       dropped_due_ |= due;
       Withdraw(task);
-      withdrawn.push_back(task);
+      task->next_withdrawn = std::exchange(withdrawn, task);
     } else if (waiting_.DueAt(task->slot()) > now) {
       // The task is due between two ticks of a wheel; do not wait for a tick.
       waiting_.Move(task->slot(), task->due_at, now);

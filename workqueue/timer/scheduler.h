@@ -18,7 +18,6 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "absl/types/span.h"
 #include "workqueue/base/error_log.h"
 #include "workqueue/base/handle.h"
 #include "workqueue/base/slot_map.h"
@@ -253,7 +252,9 @@ class Scheduler : private WaitingLoop::Client {
     // A cancellation needs what comes before `due_at`.
     std::thread::id user;   // the thread that runs or destroys it, if any
     absl::Duration period;  // zero if no further run follows
-    Function function;      // empty when it has run for the last time
+    // The next one that `user` destroys; null if there is none.
+    Task* next_withdrawn = nullptr;
+    Function function;  // empty when it has run for the last time
     // When the next run is due. During a run, the time from which the period
     // to the next run is counted.
     absl::Time due_at;
@@ -308,8 +309,7 @@ class Scheduler : private WaitingLoop::Client {
   // destroys the functions without the lock. Until all of them are gone, the
   // tasks can be found: a call that waits for one waits for its function.
   void Withdraw(Task* task) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void Destroy(absl::Span<Task* const> withdrawn)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Destroy(Task* first_withdrawn) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Destroys `task`, which is not in waiting_. May move another task, which no
   // thread uses, to another address.

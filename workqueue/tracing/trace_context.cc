@@ -22,6 +22,9 @@ namespace {
 // The length of a header of version 00.
 constexpr size_t kLength = 55;
 
+// The flags of version 00, sampled and random. It must not have others.
+constexpr uint8_t kFlags = 0x03;
+
 template <size_t kBytes>
 bool IsZero(const std::array<uint8_t, kBytes>& bytes) {
   return absl::c_all_of(bytes, [](uint8_t byte) { return byte == 0; });
@@ -69,7 +72,7 @@ bool TraceContext::IsValid() const {
 std::string ToTraceParent(const TraceContext& context) {
   return absl::StrCat("00-", ToHex(context.trace_id), "-",
                       ToHex(context.span_id), "-",
-                      absl::Hex(context.flags, absl::kZeroPad2));
+                      absl::Hex(context.flags & kFlags, absl::kZeroPad2));
 }
 
 absl::StatusOr<TraceContext> ParseTraceParent(absl::string_view header) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <map>
@@ -455,6 +456,31 @@ TEST(SimulationTest, AnExhaustiveSearchMakesEachChoice) {
   });
   EXPECT_TRUE(result.complete);
   EXPECT_EQ(result.schedules, 15);
+}
+
+TEST(SimulationTest, ASleepLastsItsTime) {
+  const Result result = Explore(Options(), [] {
+    const auto begin = workqueue::simulation::Now();
+    workqueue::simulation::Sleep(absl::Nanoseconds(1) / 4);
+    Check(workqueue::simulation::Now() > begin, "it has not slept");
+  });
+  EXPECT_FALSE(result.failed) << result.report;
+}
+
+TEST(SimulationTest, ASleepWithoutAnEndIsADeadlock) {
+  const Result result = Explore(Options(), [] {
+    workqueue::simulation::Sleep(absl::Nanoseconds(1));
+    workqueue::simulation::Sleep(absl::InfiniteDuration());
+  });
+  EXPECT_TRUE(absl::StrContains(result.report, "a deadlock")) << result.report;
+}
+
+TEST(SimulationTest, AScenarioThatFailsByItsResultLosesNoOutput) {
+  testing::internal::CaptureStdout();  // a file, to which writes are buffered
+  Explore(
+      Options(), [] { std::printf("what is wrong\n"); }, [] { return true; });
+  EXPECT_TRUE(absl::StrContains(testing::internal::GetCapturedStdout(),
+                                "what is wrong"));
 }
 
 // Counts the pods of each node.

@@ -36,17 +36,6 @@ constexpr int64_t kBootNanos = int64_t{1000} * 1000000000;
   abort();
 }
 
-// Returns the simulated time that comes `since_now` after the present one.
-int64_t Deadline(absl::Duration since_now) {
-  const Scheduler* const scheduler = Scheduler::Current();
-  if (since_now == absl::InfiniteDuration()) return kNever;
-  // Rounded up, or a loop that waits for a part of a nanosecond would not end.
-  const int64_t nanos = absl::ToInt64Nanoseconds(absl::Ceil(
-      std::max(since_now, absl::ZeroDuration()), absl::Nanoseconds(1)));
-  const int64_t now = scheduler != nullptr ? scheduler->now() : 0;
-  return nanos >= kNever - now ? kNever - 1 : now + nanos;
-}
-
 void MakeDelayedStores() {
   if (Scheduler* const scheduler = Scheduler::Current()) scheduler->Drain();
 }
@@ -58,6 +47,16 @@ bool ChoosesFailure(ChoiceKind kind) {
 }
 
 }  // namespace
+
+int64_t Deadline(absl::Duration since_now) {
+  const Scheduler* const scheduler = Scheduler::Current();
+  if (since_now == absl::InfiniteDuration()) return kNever;
+  // Rounded up, or a loop that waits for a part of a nanosecond would not end.
+  const int64_t nanos = absl::ToInt64Nanoseconds(absl::Ceil(
+      std::max(since_now, absl::ZeroDuration()), absl::Nanoseconds(1)));
+  const int64_t now = scheduler != nullptr ? scheduler->now() : 0;
+  return nanos >= kNever - now ? kNever - 1 : now + nanos;
+}
 
 void PointBefore(const char* what, const void* object) {
   if (Scheduler* const scheduler = Scheduler::Current()) {

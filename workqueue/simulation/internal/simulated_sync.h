@@ -43,6 +43,9 @@ namespace workqueue::simulation::internal {
 
 class SimThread;
 
+// Returns the simulated time that comes `since_now` after the present one.
+int64_t Deadline(absl::Duration since_now);
+
 // A point, if the calling thread is simulated.
 void PointBefore(const char* what, const void* object);
 
