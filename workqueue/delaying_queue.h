@@ -343,7 +343,7 @@ class DelayingQueue final
       if (delay <= absl::ZeroDuration()) {
         status.Update(AddInsteadOfWaiting(item, hash));
       } else {
-        waiting_.InsertOrMove(item, hash, now + delay, now);
+        waiting_.Insert(item, hash, now + delay, now, /*even_later=*/true);
       }
     }
     return status;

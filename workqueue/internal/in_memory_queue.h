@@ -16,9 +16,11 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "workqueue/base/error_log.h"
 #include "workqueue/base/exceptions.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/base/printable.h"
@@ -33,6 +35,7 @@
 #include "workqueue/internal/queue_core.h"
 #include "workqueue/internal/queue_metrics.h"
 #include "workqueue/internal/queue_state.h"
+#include "workqueue/internal/ticker.h"
 #include "workqueue/lease.h"
 #include "workqueue/lease_batch.h"
 #include "workqueue/log_sink.h"
@@ -191,10 +194,11 @@ class InMemoryQueue : public QueueCore<T, Order, Hash, Eq>,
               static_cast<InMemoryQueue*>(self)->RunCallback(getter);
             },
             name, metrics_provider, log_sink, clock,
-            std::forward<Args>(order)...) {
-    this->StartReports([this] { ReportProgress(); }, name, clock);
-  }
-  ~InMemoryQueue() override { this->StopReports(); }
+            std::forward<Args>(order)...),
+        ticker_(metrics_ == nullptr
+                    ? nullptr
+                    : std::make_unique<Ticker>(clock.LoopOrNew(name),
+                                               [this] { ReportProgress(); })) {}
 
   // Shuts the queue down, and blocks until no call blocks in it. The blocked
   // calls return no item. The destructor of the derived class must call this
@@ -416,7 +420,10 @@ class InMemoryQueue : public QueueCore<T, Order, Hash, Eq>,
       if (!entry->leased) continue;
       if (leases++ == 0) leased = entry;
     }
-    if (leases > 0) this->DieOfLeases(leases, DescribeItem(leased->item()));
+    if (leases == 0) return;
+    Fatal(absl::StrCat(errors_.who(),
+                       " is destroyed before its leases; left: ", leases,
+                       ", one of them of ", DescribeItem(leased->item())));
   }
 
   // Reports the work in progress.
@@ -434,6 +441,10 @@ class InMemoryQueue : public QueueCore<T, Order, Hash, Eq>,
 
   // Null until a callback waits. `callbacks_` has those that wait.
   std::unique_ptr<Getters> getters_by_slot_ ABSL_GUARDED_BY(mu_);
+
+  // Reports the work in progress; null without metrics. Destroyed first,
+  // because it uses the rest.
+  const std::unique_ptr<Ticker> ticker_;
 };
 
 }  // namespace workqueue::internal

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <utility>
 
@@ -24,7 +23,6 @@
 #include "workqueue/base/trampoline.h"
 #include "workqueue/internal/callback_getters.h"
 #include "workqueue/internal/queue_metrics.h"
-#include "workqueue/internal/ticker.h"
 #include "workqueue/log_sink.h"
 #include "workqueue/metrics.h"
 #include "workqueue/timer/queue_clock.h"
@@ -46,16 +44,6 @@ QueueState::QueueState(RunCallbackFunction run_callback, absl::string_view name,
       is_clock_real_(clock_ == Clock::GetRealClock()),
       metrics_(QueueMetrics::Create(name, metrics_provider, clock_,
                                     has_priorities)) {}
-
-QueueState::~QueueState() = default;
-
-void QueueState::StartReports(std::function<void()> report,
-                              absl::string_view name, const QueueClock& clock) {
-  if (metrics_ == nullptr) return;
-  ticker_ = std::make_unique<Ticker>(clock.LoopOrNew(name), std::move(report));
-}
-
-void QueueState::StopReports() { ticker_.reset(); }
 
 absl::Status QueueState::AwaitItem(absl::Duration timeout,
                                    absl::FunctionRef<NextItem()> next) {
@@ -193,11 +181,6 @@ void QueueState::AwaitNobodyBlocks() {
 void QueueState::EndLateCall() {
   MutexLock lock(&mu_);
   ++ended_late_;
-}
-
-void QueueState::DieOfLeases(size_t leases, absl::string_view item) const {
-  Fatal(absl::StrCat(errors_.who(), " is destroyed before its leases; left: ",
-                     leases, ", one of them of ", item));
 }
 
 }  // namespace workqueue::internal

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 
 #include "absl/base/thread_annotations.h"
@@ -29,8 +28,6 @@
 #include "workqueue/timer/waiting_loop.h"
 
 namespace workqueue::internal {
-
-class Ticker;
 
 // Whether a queue has an item that it can hand out now.
 enum class NextItem {
@@ -70,17 +67,7 @@ class QueueState {
   QueueState(RunCallbackFunction run_callback, absl::string_view name,
              MetricsProvider* metrics_provider, LogSink* log_sink,
              const QueueClock& clock, bool has_priorities);
-  ~QueueState();
-
-  // From now on calls `report` at each tick of a `Ticker`, if there are
-  // metrics. `name` and `clock` are those of `QueueOptions`.
-  void StartReports(std::function<void()> report, absl::string_view name,
-                    const QueueClock& clock);
-
-  // Ends the calls of `report`. Blocks until none is in progress. The
-  // destructor of the derived class must call this, because `report` uses that
-  // class.
-  void StopReports();
+  ~QueueState() = default;
 
   // Blocks until `next()` tells of an item that is ready, the queue is shut
   // down and has no item, or `timeout` has passed. Returns OK if an item may be
@@ -166,11 +153,6 @@ class QueueState {
     if (ended_calls_.fetch_add(1) >= kDestroyed) EndLateCall();
   }
 
-  // Aborts the program with a message: the queue is destroyed while `leases`
-  // leases exist, and one of them is of `item`.
-  [[noreturn]] void DieOfLeases(size_t leases, absl::string_view item) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-
   // Returns the coarse time of the clock.
   CompactTime CoarseNow() const {
     return is_clock_real_ ? CompactTime::FromUnixNanos(
@@ -206,9 +188,6 @@ class QueueState {
   const RunCallbackFunction run_callback_;
   // That of the queue's clock, if the program drives it, and null otherwise.
   const std::shared_ptr<WaitingLoop> driven_loop_;
-  // Calls the function of `StartReports()`; null without metrics.
-  std::unique_ptr<Ticker> ticker_;
-
   // Signalled by `EndDrains()` and `NotifyIdle()`.
   sync::CondVar drained_;
   // The number of calls of `EndDrains()`.

@@ -43,28 +43,19 @@ class WaitingItems {
   size_t size() const { return set_.size(); }
 
   // Makes `item`, an lvalue or an rvalue, wait until `due_at`. If `item`
-  // already waits, the earlier of the two times counts, and `item` is not moved
-  // from.
+  // already waits, the earlier of the two times counts unless `even_later`, and
+  // `item` is not moved from.
   template <typename U>
-  void Insert(U&& item, size_t hash, absl::Time due_at, absl::Time now) {
+  void Insert(U&& item, size_t hash, absl::Time due_at, absl::Time now,
+              bool even_later = false) {
     set_.Reserve(table_.NextId(), due_at);
     const auto [entry, is_new] =
         table_.FindOrInsert(std::forward<U>(item), hash);
     if (is_new) {
       set_.Insert(entry->id(), due_at, now);
-    } else if (due_at < set_.DueAt(entry->id())) {
+    } else if (even_later || due_at < set_.DueAt(entry->id())) {
       set_.Move(entry->id(), due_at, now);
     }
-  }
-
-  // Makes `item` wait until `due_at`, whether or not it already waits. Returns
-  // the time at which `Due()` must be called for `item`.
-  absl::Time InsertOrMove(const T& item, size_t hash, absl::Time due_at,
-                          absl::Time now) {
-    set_.Reserve(table_.NextId(), due_at);
-    const auto [entry, is_new] = table_.FindOrInsert(item, hash);
-    return is_new ? set_.Insert(entry->id(), due_at, now)
-                  : set_.Move(entry->id(), due_at, now);
   }
 
   // Returns the entry of `item`; null if `item` does not wait.

@@ -297,17 +297,23 @@ class DelayQueue : private internal::DelayQueueBase {
   }
 
   // Calls `take(T&&)` with a value when one is due, and removes it. If `take`
-  // throws, the value stays in the queue.
+  // throws, the value stays in the queue. If none is due, `waiter`, which may
+  // be null, waits until `*wake_at`.
   template <typename F>
-  absl::Status TakeDue(absl::Duration timeout, F take)
-      ABSL_LOCKS_EXCLUDED(mu_) {
+  absl::Status TakeDue(absl::Duration timeout, F take,
+                       internal::LeaderFollowers::Waiter* waiter = nullptr,
+                       absl::Time* wake_at = nullptr) ABSL_LOCKS_EXCLUDED(mu_) {
     Removed removed(this);
     DueLock lock(this);
+    if (waiter != nullptr) waiters_.EndWait(waiter);
     absl::Status status = lock.AwaitDue(timeout);
     if (status.ok()) {
       Node* const due = nodes_.At(lock.due());
       take(std::move(due->value));
       Remove(due, &removed);
+    } else if (waiter != nullptr) {
+      *wake_at = waiters_.BeginWait(waiter, waiting_.NextWake(),
+                                    absl::InfiniteFuture());
     }
     return status;
   }
@@ -345,7 +351,10 @@ class DelayQueue : private internal::DelayQueueBase {
         std::optional<T> value;
         absl::Time wake_at;
         const absl::Status taken = internal::CatchAsStatus([&, this] {
-          return queue_.TakeDueOrWait(&waiter_, &value, &wake_at);
+          return queue_.TakeDue(
+              absl::ZeroDuration(),
+              [&value](T&& due) { value.emplace(std::move(due)); }, &waiter_,
+              &wake_at);
         });
         if (absl::IsDeadlineExceeded(taken) || absl::IsCancelled(taken)) {
           return wake_at;
@@ -362,26 +371,6 @@ class DelayQueue : private internal::DelayQueueBase {
     internal::LeaderFollowers::Waiter waiter_;
     absl::AnyInvocable<void(T value)> receive_;
   };
-
-  // Takes a value that is due. If there is none, `waiter` waits until
-  // `*wake_at`, and an error of `TakeWithTimeout()` is returned.
-  absl::Status TakeDueOrWait(internal::LeaderFollowers::Waiter* waiter,
-                             std::optional<T>* value, absl::Time* wake_at)
-      ABSL_LOCKS_EXCLUDED(mu_) {
-    Removed removed(this);
-    DueLock lock(this);
-    waiters_.EndWait(waiter);
-    absl::Status status = lock.AwaitDue(absl::ZeroDuration());
-    if (!status.ok()) {
-      *wake_at = waiters_.BeginWait(waiter, waiting_.NextWake(),
-                                    absl::InfiniteFuture());
-      return status;
-    }
-    Node* const due = nodes_.At(lock.due());
-    value->emplace(std::move(due->value));
-    Remove(due, &removed);
-    return status;
-  }
 
   // Whether growing a vector of values that throws leaves them unchanged.
   static constexpr bool kCanGrow = std::is_nothrow_move_constructible_v<T> ||
