@@ -232,7 +232,7 @@ b\000<\\>\377:
 TEST_F(CommandTest, MakesNoQueue) {
   EXPECT_EQ(ErrorOf(2, {url_, "po{}ds"}),
             absl::StrCat("workqueue-inspect: QUEUE is \"po{}ds\": ", url_,
-                         " has no such queue\n"));
+                         ": there is no shared queue \"po{}ds\"\n"));
   ErrorOf(2, {url_, "po{}ds", "key"});
   EXPECT_EQ(Call({"DBSIZE"}), 0);
 }

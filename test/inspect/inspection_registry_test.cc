@@ -3,6 +3,7 @@
 
 #include "workqueue/inspect/inspection_registry.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -14,11 +15,14 @@
 #include "absl/base/config.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "test/inspect/fake_inspectable.h"
+#include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/inspect/inspectable.h"
 #include "workqueue/inspect/inspection.h"
@@ -61,7 +65,8 @@ class InspectionRegistryTest : public testing::Test {
 
 TEST_F(InspectionRegistryTest, ListsObjectsByNameUntilTheirRegistrationsEnd) {
   EXPECT_THAT(Names(), ElementsAre());
-  auto b = Add("b", &state_);
+  FakeState other;
+  auto b = Add("b", &other);
   auto a = Add("a", &state_);
   EXPECT_THAT(Names(), ElementsAre("a", "b"));
   a.reset();
@@ -212,6 +217,73 @@ TEST_F(InspectionRegistryTest, AnObjectThatDidNotAnswerASampleIsNotAsked) {
   EXPECT_EQ(registry_->Inspect("a", 10)->inspection.status(),
             state_.inspection.status());
   EXPECT_EQ(state_.max_items.size(), 1u);
+}
+
+// Or many queues whose servers are away take a second each, and the page gives
+// up before it has an answer.
+TEST_F(InspectionRegistryTest, ServersThatAreAwayAreAskedAtTheSameTime) {
+  constexpr size_t kNum = 8;
+  class Meets final : public Inspectable {
+   public:
+    explicit Meets(absl::Mutex* mu, size_t* left) : mu_(mu), left_(left) {}
+    std::string Kind() const override { return "meets the others"; }
+    absl::StatusOr<Inspection> Inspect(size_t max_items) override {
+      if (max_items == 0) return Inspection();  // a sample
+      internal::MutexLock lock(mu_);
+      --*left_;
+      const auto all = [this] { return *left_ == 0; };
+      EXPECT_TRUE(
+          mu_->AwaitWithTimeout(absl::Condition(&all), absl::Seconds(60)));
+      return absl::UnavailableError("no server");
+    }
+
+   private:
+    absl::Mutex* const mu_;
+    size_t* const left_;
+  };
+  absl::Mutex mu;
+  size_t left = kNum;
+  std::vector<std::unique_ptr<InspectionRegistration>> registrations;
+  for (size_t i = 0; i < kNum; ++i) {
+    registrations.push_back(
+        *registry_->Add(absl::StrCat(i), std::make_unique<Meets>(&mu, &left)));
+  }
+  EXPECT_THAT(Names(), ElementsAre("0", "1", "2", "3", "4", "5", "6", "7"));
+}
+
+// However many they are.
+TEST_F(InspectionRegistryTest, AFewServersThatAreAwayAreEnoughForAPage) {
+  constexpr size_t kNum = 100;
+  std::vector<FakeState> states(kNum);
+  std::vector<std::unique_ptr<InspectionRegistration>> registrations;
+  for (size_t i = 0; i < kNum; ++i) {
+    registrations.push_back(Add(absl::StrCat("a", i), &states[i]));
+    states[i].here.emplace();
+    states[i].inspection = absl::UnavailableError("no server");
+    states[i].max_items.clear();
+  }
+  const auto in_memory = Add("b", &state_);
+  const auto asked = [&states] {
+    return static_cast<size_t>(std::count_if(
+        states.begin(), states.end(),
+        [](const FakeState& state) { return !state.max_items.empty(); }));
+  };
+  const auto look = [this] {
+    const std::vector<NamedInspection> all = registry_->InspectAll(1);
+    EXPECT_EQ(all.size(), kNum + 1);
+    for (const NamedInspection& it : all) {
+      EXPECT_EQ(it.inspection.ok(), it.name == "b") << it.name;
+      EXPECT_EQ(it.here.has_value(), it.name != "b") << it.name;
+    }
+  };
+  look();
+  EXPECT_GE(asked(), 16u);
+  EXPECT_LT(asked(), 32u);
+  clock_.Step(absl::Seconds(5));  // takes samples
+  EXPECT_GE(asked(), 32u) << "others have their turn";
+  EXPECT_LT(asked(), 64u);
+  for (int i = 0; i < 5; ++i) look();
+  EXPECT_EQ(asked(), kNum);
 }
 
 TEST_F(InspectionRegistryTest, PassesKeysAndActionsOn) {

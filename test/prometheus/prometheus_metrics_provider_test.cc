@@ -85,11 +85,11 @@ TEST(PrometheusMetricsProviderTest, ShowsWhetherAnElectorLeads) {
   EXPECT_EQ(exposition.types.at("leader_election_master_status"), "gauge");
 }
 
-// A page that is not UTF-8 is refused as a whole.
-TEST(PrometheusMetricsProviderTest, AllLabelsAreUtf8) {
+// A page that is not UTF-8, or has a NUL, is refused as a whole.
+TEST(PrometheusMetricsProviderTest, AllLabelsAreUtf8WithoutNul) {
   const auto registry = std::make_shared<prometheus::Registry>();
   const auto provider = PrometheusMetricsProvider::Create(registry).value();
-  const char name[] = "p\xffrs \xc3\xa9\xed\xa0\x80";
+  const std::string name("p\xffrs \xc3\xa9\xed\xa0\x80\0\n", 12);
   provider->NewAddsMetric(name)->Inc();
   const auto depth = provider->NewDepthMetricWithPriority(name);
   depth->Inc(1);
@@ -101,7 +101,7 @@ TEST(PrometheusMetricsProviderTest, AllLabelsAreUtf8) {
     for (const prometheus::ClientMetric& metric : family.metric) {
       for (const prometheus::ClientMetric::Label& label : metric.label) {
         if (label.name == "priority") continue;
-        EXPECT_EQ(label.value, "p\uFFFDrs \u00e9\uFFFD\uFFFD\uFFFD");
+        EXPECT_EQ(label.value, "p\uFFFDrs \u00e9\uFFFD\uFFFD\uFFFD\uFFFD\n");
         ++labels;
       }
     }

@@ -98,6 +98,15 @@ TEST_F(ListSharedQueuesTest, FindsQueuesOfAnyNameOnce) {
   EXPECT_EQ(found->name, odd);
 }
 
+// Who opened it would make partitions of it.
+TEST_F(ListSharedQueuesTest, APartitionIsNoQueue) {
+  Make(redis_, "pods", 3);
+  const std::string name = internal::PartitionName("pods", 1, 3);
+  EXPECT_EQ(FindSharedQueue(redis_, name, kTimeout).status(),
+            absl::NotFoundError(absl::StrCat(
+                "\"", name, "\" is a partition of the shared queue \"pods\"")));
+}
+
 TEST_F(ListSharedQueuesTest, PassesOverOtherKeys) {
   Command({"SET", "{pods}:workqueue", "text"});
   Command({"HSET", "{other}:workqueue", "a", "b"});

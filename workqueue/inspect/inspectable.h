@@ -30,7 +30,7 @@ enum class InspectAction {
 // object of the user. `InspectQueue()`, `InspectController()` and
 // `InspectScheduler()` make the first three.
 //
-// An `InspectionRegistry` makes one call at a time. Any function may block, for
+// An `InspectionRegistry` makes one call of each at a time. Any may block, for
 // example for a server. It should not block for long, because a call delays the
 // destruction of its registration.
 class Inspectable {

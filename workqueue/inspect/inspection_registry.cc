@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,8 +25,10 @@
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/base/printable.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/controller/parallelize_until.h"
 #include "workqueue/inspect/inspectable.h"
 #include "workqueue/inspect/inspection.h"
+#include "workqueue/simulation/sync.h"
 #include "workqueue/timer/scheduler.h"
 
 namespace workqueue {
@@ -41,6 +44,10 @@ absl::Status NoObject(absl::string_view name) {
 
 // How long an object that has not answered is not asked again.
 constexpr absl::Duration kAskAgain = absl::Seconds(1);
+
+// The most objects that are asked at once. When so many have not answered, no
+// further server is asked: all objects take about as long as two of them.
+constexpr size_t kAtOnce = 16;
 
 // The most items that such an object lists.
 constexpr size_t kMaxHere = 100;
@@ -116,7 +123,8 @@ absl::StatusOr<std::unique_ptr<InspectionRegistration>> InspectionRegistry::Add(
     absl::string_view name, std::unique_ptr<Inspectable> inspectable) {
   if (name.empty()) return absl::InvalidArgumentError("name is empty");
   auto object = std::make_shared<Object>(name, std::move(inspectable));
-  TakeSample(*object);
+  Away away{0};
+  TakeSample(*object, &away);
   MutexLock lock(&mu_);
   if (!objects_.try_emplace(object->name, object).second) {
     return absl::AlreadyExistsError(absl::StrCat(
@@ -141,36 +149,65 @@ std::shared_ptr<InspectionRegistry::Object> InspectionRegistry::Find(
   return it == objects_.end() ? nullptr : it->second;
 }
 
-std::vector<std::shared_ptr<InspectionRegistry::Object>>
-InspectionRegistry::All() const {
-  std::vector<std::shared_ptr<Object>> all;
-  MutexLock lock(&mu_);
-  for (const auto& [name, object] : objects_) all.push_back(object);
-  return all;
+void InspectionRegistry::ForEach(
+    absl::FunctionRef<void(Object&, Away*)> f) const {
+  std::vector<std::pair<int64_t, std::shared_ptr<Object>>> objects;
+  {
+    MutexLock lock(&mu_);
+    for (const auto& [name, object] : objects_) {
+      objects.emplace_back(object->failed_at, object);
+    }
+  }
+  // First those that answer, and then those that were not asked for longest.
+  std::stable_sort(
+      objects.begin(), objects.end(),
+      [](const auto& a, const auto& b) { return a.first < b.first; });
+  Away away{0};
+  ParallelizeUntil(/*stop=*/nullptr, kAtOnce, objects.size(), [&](size_t i) {
+    f(*objects[i].second, &away);
+  }).IgnoreError();
 }
 
 absl::StatusOr<Inspection> InspectionRegistry::Ask(Object& object,
-                                                   Question question) {
+                                                   Question question,
+                                                   Away* away) {
   Clock* const clock = Clock::GetRealClock();
-  if (!object.error.ok() && clock->TimeNow() < object.failed_at + kAskAgain) {
+  if (!object.error.ok() &&
+      clock->TimeNow() < absl::FromUnixNanos(object.failed_at) + kAskAgain) {
+    ++*away;
     return object.error;
   }
-  absl::StatusOr<Inspection> inspection =
-      internal::CatchAsStatus([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  const bool enough = *away >= kAtOnce;
+  if (enough && !object.error.ok()) return object.error;
+  bool asked = true;
+  absl::StatusOr<Inspection> inspection = internal::CatchAsStatus(
+      [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS -> absl::StatusOr<Inspection> {
+        // What knows something without asking asks a server.
+        if (enough && object.inspectable->InspectHere(0).has_value()) {
+          asked = false;
+          return absl::UnavailableError(
+              "not asked: too many others have not answered");
+        }
         return question(*object.inspectable);
       });
-  object.error =
-      IsAway(inspection.status()) ? inspection.status() : absl::OkStatus();
-  object.failed_at = clock->TimeNow();
+  if (!asked) return inspection;
+  object.error = absl::OkStatus();
+  object.failed_at = 0;
+  if (IsAway(inspection.status())) {
+    ++*away;
+    object.error = inspection.status();
+    object.failed_at = absl::ToUnixNanos(clock->TimeNow());
+  }
   return inspection;
 }
 
 absl::StatusOr<NamedInspection> InspectionRegistry::InspectWith(
-    Object& object, Question question) {
+    Object& object, Question question, Away* away) {
   MutexLock lock(&object.mu);
   if (object.inspectable == nullptr) return NoObject(object.name);
-  NamedInspection result = {object.name, object.kind, Ask(object, question),
-                            object.samples, std::nullopt};
+  NamedInspection result = {object.name, object.kind,
+                            Ask(object, question, away), object.samples,
+                            std::nullopt};
   if (result.inspection.ok()) {
     result.rates = RatesOf(*result.inspection, result.samples);
   } else {
@@ -182,14 +219,23 @@ absl::StatusOr<NamedInspection> InspectionRegistry::InspectWith(
 }
 
 std::vector<NamedInspection> InspectionRegistry::InspectAll(size_t max_items) {
+  sync::Mutex mu;
   std::vector<NamedInspection> all;
-  for (const std::shared_ptr<Object>& object : All()) {
-    absl::StatusOr<NamedInspection> inspected =
-        InspectWith(*object, [max_items](Inspectable& inspectable) {
+  ForEach([&](Object& object, Away* away) {
+    absl::StatusOr<NamedInspection> inspected = InspectWith(
+        object,
+        [max_items](Inspectable& inspectable) {
           return inspectable.Inspect(max_items);
-        });
-    if (inspected.ok()) all.push_back(*std::move(inspected));
-  }
+        },
+        away);
+    if (!inspected.ok()) return;
+    MutexLock lock(&mu);
+    all.push_back(*std::move(inspected));
+  });
+  std::sort(all.begin(), all.end(),
+            [](const NamedInspection& a, const NamedInspection& b) {
+              return a.name < b.name;
+            });
   return all;
 }
 
@@ -197,18 +243,24 @@ absl::StatusOr<NamedInspection> InspectionRegistry::Inspect(
     absl::string_view name, size_t max_items) {
   const std::shared_ptr<Object> object = Find(name);
   if (object == nullptr) return NoObject(name);
-  return InspectWith(*object, [max_items](Inspectable& inspectable) {
-    return inspectable.Inspect(max_items);
-  });
+  Away away{0};
+  return InspectWith(
+      *object,
+      [max_items](Inspectable& inspectable) {
+        return inspectable.Inspect(max_items);
+      },
+      &away);
 }
 
 absl::StatusOr<NamedInspection> InspectionRegistry::InspectKey(
     absl::string_view name, absl::string_view key) {
   const std::shared_ptr<Object> object = Find(name);
   if (object == nullptr) return NoObject(name);
-  return InspectWith(*object, [key](Inspectable& inspectable) {
-    return inspectable.InspectKey(key);
-  });
+  Away away{0};
+  return InspectWith(
+      *object,
+      [key](Inspectable& inspectable) { return inspectable.InspectKey(key); },
+      &away);
 }
 
 absl::Status InspectionRegistry::Act(absl::string_view name,
@@ -224,14 +276,14 @@ absl::Status InspectionRegistry::Act(absl::string_view name,
 }
 
 void InspectionRegistry::TakeSamples() {
-  for (const std::shared_ptr<Object>& object : All()) TakeSample(*object);
+  ForEach([this](Object& object, Away* away) { TakeSample(object, away); });
 }
 
-void InspectionRegistry::TakeSample(Object& object) {
+void InspectionRegistry::TakeSample(Object& object, Away* away) {
   MutexLock lock(&object.mu);
   if (object.inspectable == nullptr) return;
-  const absl::StatusOr<Inspection> inspection =
-      Ask(object, [](Inspectable& it) { return it.Inspect(0); });
+  const absl::StatusOr<Inspection> inspection = Ask(
+      object, [](Inspectable& it) { return it.Inspect(0); }, away);
   if (!inspection.ok()) return;
   const bool after_gap =
       !object.samples.empty() &&

@@ -5,6 +5,7 @@
 #define WORKQUEUE_INSPECT_INSPECTION_REGISTRY_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -98,7 +99,8 @@ class InspectionRegistration;
 //     if (!registration.ok()) return registration.status();
 //     workqueue::InspectHandler handler(registry->get());
 //
-// The registry has one thread, which takes the samples. Thread-safe.
+// The registry has one thread, which takes the samples. It and `InspectAll()`
+// use up to 15 more while they ask several objects. Thread-safe.
 class InspectionRegistry {
  public:
   // Returns `absl::InvalidArgumentError`, which names the field and its value,
@@ -124,9 +126,11 @@ class InspectionRegistry {
   absl::StatusOr<std::unique_ptr<InspectionRegistration>> Add(
       absl::string_view name, std::unique_ptr<Inspectable> inspectable);
 
-  // Inspects all objects, in the order of their names. See
+  // Inspects all objects, and returns them in the order of their names. See
   // `Inspectable::Inspect()`. An object that has not answered is not asked
   // again for a second: many viewers wait no longer for its server than one.
+  // When 16 have not answered, the result has an error for each further object
+  // that would ask a server, too: the last one, if it has not answered, either.
   std::vector<NamedInspection> InspectAll(size_t max_items);
 
   // Calls the function of the same name of the object `name`. Returns
@@ -151,10 +155,10 @@ class InspectionRegistry {
     // Null once the registration has been destroyed.
     std::unique_ptr<Inspectable> inspectable ABSL_GUARDED_BY(mu);
     std::vector<DepthSample> samples ABSL_GUARDED_BY(mu);
-    // The error of the last inspection, and when it ended, on the machine's
-    // clock.
+    // The error of the last inspection if the object did not answer, and when
+    // that was, in nanoseconds of the machine's clock; 0 if it answered.
     absl::Status error ABSL_GUARDED_BY(mu);
-    absl::Time failed_at ABSL_GUARDED_BY(mu) = absl::InfinitePast();
+    sync::Atomic<int64_t> failed_at{0};
   };
 
   explicit InspectionRegistry(const InspectionRegistryOptions& options);
@@ -163,22 +167,29 @@ class InspectionRegistry {
   void Remove(Object* object);
 
   std::shared_ptr<Object> Find(absl::string_view name) const;
-  std::vector<std::shared_ptr<Object>> All() const;
+
+  // How many objects have not answered, of those that one call asks.
+  using Away = sync::Atomic<size_t>;
+
+  // Calls `f` with each object, on several threads.
+  void ForEach(absl::FunctionRef<void(Object&, Away*)> f) const;
 
   using Question = absl::FunctionRef<absl::StatusOr<Inspection>(Inspectable&)>;
 
   // Asks the inspectable of `object`, which must be there. If it was away a
-  // moment ago, returns that error.
-  static absl::StatusOr<Inspection> Ask(Object& object, Question question)
+  // moment ago, returns that error. If too many are `*away`, asks no server.
+  static absl::StatusOr<Inspection> Ask(Object& object, Question question,
+                                        Away* away)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(object.mu);
 
   // Asks the inspectable of `object`. Returns `absl::NotFoundError` if it has
   // been removed meanwhile.
   static absl::StatusOr<NamedInspection> InspectWith(Object& object,
-                                                     Question question);
+                                                     Question question,
+                                                     Away* away);
 
   void TakeSamples();
-  void TakeSample(Object& object);
+  void TakeSample(Object& object, Away* away);
 
   const absl::Duration sample_period_;
   const size_t max_samples_;

@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "prometheus/counter.h"
 #include "prometheus/family.h"
@@ -33,15 +34,20 @@ using Counters = prometheus::Family<prometheus::Counter>;
 using Gauges = prometheus::Family<prometheus::Gauge>;
 using Histograms = prometheus::Family<prometheus::Histogram>;
 using internal::MutexLock;
-using internal::ToUtf8;
+
+// Returns the value of a label. Prometheus refuses a page with a NUL.
+std::string ToLabel(absl::string_view text) {
+  return absl::StrReplaceAll(internal::ToUtf8(text),
+                             {{absl::string_view("\0", 1), "\uFFFD"}});
+}
 
 prometheus::Labels QueueLabels(absl::string_view name) {
-  const std::string label = ToUtf8(name);
+  const std::string label = ToLabel(name);
   return {{"name", label}, {"controller", label}};
 }
 
 prometheus::Labels ControllerLabels(absl::string_view controller) {
-  return {{"controller", ToUtf8(controller)}};
+  return {{"controller", ToLabel(controller)}};
 }
 
 // Returns the bounds of the buckets of queues. Each bound is the one before,
@@ -137,7 +143,7 @@ class Provider final : public PrometheusMetricsProvider {
       absl::string_view name) override {
     MutexLock lock(&mu_);
     return priority_depth_gauges_
-        .try_emplace(ToUtf8(name), depth_, QueueLabels(name))
+        .try_emplace(ToLabel(name), depth_, QueueLabels(name))
         .first->second.NewMetric();
   }
   std::unique_ptr<CounterMetric> NewRetriesMetric(
@@ -189,7 +195,7 @@ class Provider final : public PrometheusMetricsProvider {
   std::unique_ptr<CounterMetric> NewReconcileTotalMetric(
       absl::string_view controller, absl::string_view result) override {
     prometheus::Labels labels = ControllerLabels(controller);
-    labels.emplace("result", ToUtf8(result));
+    labels.emplace("result", ToLabel(result));
     return NewCounter(reconcile_total_, labels);
   }
   std::unique_ptr<CounterMetric> NewReconcileErrorsMetric(
@@ -249,7 +255,7 @@ class Provider final : public PrometheusMetricsProvider {
   // LeaderElectionMetricsProvider:
   std::unique_ptr<SettableGaugeMetric> NewLeaderMetric(
       absl::string_view name) override {
-    return NewMax(master_status_, {{"name", ToUtf8(name)}});
+    return NewMax(master_status_, {{"name", ToLabel(name)}});
   }
 
  private:

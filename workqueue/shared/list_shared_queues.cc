@@ -123,21 +123,20 @@ absl::Status Scan(RedisConnection* connection, absl::Time deadline,
   return absl::OkStatus();
 }
 
-// Returns whether `name` is a partition of another queue in `found`.
-bool IsPartition(const Found& found, const std::string& name, int partitions) {
+// Returns the queue of `partitions` that `name` is a partition of, other than
+// its first; empty if it is none.
+std::string QueueOf(const std::string& name, int partitions) {
   const size_t slash = name.rfind('/');
-  if (partitions == 1 || slash == std::string::npos) return false;
-  const std::string queue = name.substr(0, slash);
-  const auto it = found.find(queue);
-  if (it == found.end() || it->second != partitions) return false;
+  if (partitions == 1 || slash == std::string::npos) return "";
+  std::string queue = name.substr(0, slash);
   for (int i = 1; i < partitions; ++i) {
     // The name of a partition takes some time, so most are not made.
     if (absl::StartsWith(name.substr(slash), absl::StrCat("/", i, ".")) &&
         internal::PartitionName(queue, i, partitions) == name) {
-      return true;
+      return queue;
     }
   }
-  return false;
+  return "";
 }
 
 // Adds all queues. A cursor of one server says nothing to another, so each
@@ -176,7 +175,8 @@ absl::StatusOr<std::vector<SharedQueueName>> ListSharedQueues(
   if (!status.ok()) return status;
   std::vector<SharedQueueName> queues;
   for (const auto& [name, partitions] : found) {
-    if (!IsPartition(found, name, partitions)) {
+    const auto whole = found.find(QueueOf(name, partitions));
+    if (whole == found.end() || whole->second != partitions) {
       queues.push_back({name, partitions});
     }
   }
@@ -205,6 +205,12 @@ absl::StatusOr<SharedQueueName> FindSharedQueue(const RedisOptions& redis,
   if (found.empty()) {
     return absl::NotFoundError(
         absl::StrCat("there is no shared queue \"", name, "\""));
+  }
+  const std::string whole =
+      QueueOf(found.begin()->first, found.begin()->second);
+  if (!whole.empty()) {
+    return absl::NotFoundError(absl::StrCat(
+        "\"", name, "\" is a partition of the shared queue \"", whole, "\""));
   }
   return SharedQueueName{found.begin()->first, found.begin()->second};
 }

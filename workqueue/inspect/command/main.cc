@@ -165,7 +165,7 @@ absl::StatusOr<Output> OneQueue(const Server& server, absl::string_view queue,
   if (absl::IsNotFound(name.status())) {
     return BadArgument(
         "QUEUE", queue,
-        absl::StrCat(Printable(server.address), " has no such queue"));
+        absl::StrCat(Printable(server.address), ": ", name.status().message()));
   }
   if (!name.ok()) return ServerError(server, name.status());
   const NamedInspection object =
