@@ -229,7 +229,7 @@ TEST_P(KeptAddsTest, KeepTheirPrioritiesAndTimes) {
   EXPECT_EQ(NotedPriorities(), std::vector<int>{5});
 }
 
-// What is never to be added goes with nothing that is.
+// An item with an infinite delay is in no batch with other items.
 TEST_P(KeptAddsTest, AnInfiniteDelayIsThatOfItsItemAlone) {
   Start();
   for (const bool never_is_first : {true, false}) {

@@ -98,7 +98,7 @@ TEST_F(ListSharedQueuesTest, FindsQueuesOfAnyNameOnce) {
   EXPECT_EQ(found->name, odd);
 }
 
-// Who opened it would make partitions of it.
+// A program that opened a partition would divide it into partitions again.
 TEST_F(ListSharedQueuesTest, APartitionIsNoQueue) {
   Make(redis_, "pods", 3);
   const std::string name = internal::PartitionName("pods", 1, 3);

@@ -182,7 +182,7 @@ absl::StatusOr<Inspection> InspectionRegistry::Ask(Object& object,
   bool asked = true;
   absl::StatusOr<Inspection> inspection = internal::CatchAsStatus(
       [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS -> absl::StatusOr<Inspection> {
-        // What knows something without asking asks a server.
+        // It has a value only if `Inspect()` asks a server.
         if (enough && object.inspectable->InspectHere(0).has_value()) {
           asked = false;
           return absl::UnavailableError(

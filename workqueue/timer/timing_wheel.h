@@ -112,8 +112,8 @@ class TimingWheel {
   // Ticks are counted from the start of scale_. No tick is as late as this.
   static constexpr int64_t kNever = TimeScale::kNever;
 
-  // Instead of a slot, in Place::list. The slots of all rings are counted as
-  // one sequence. What is never due is in no list.
+  // Values of Place::list that are no slot. One sequence of numbers counts the
+  // slots of all rings. An entry that is never due is in no list.
   static constexpr uint32_t kDue = 0xffffffff;
   static constexpr uint32_t kNeverDue = 0xfffffffe;
 

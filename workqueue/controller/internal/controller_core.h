@@ -273,7 +273,7 @@ class ControllerCore : private WaitingLoop::Client {
 
   // A stop in progress.
   struct StopCall {
-    // What it waits for next.
+    // What the stop waits for next.
     enum class Stage { kStart, kSources, kWorkers };
 
     // When the wait ends in any case.

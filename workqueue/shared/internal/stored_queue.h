@@ -75,9 +75,9 @@ class StoredQueue {
 
   // Applies `request` when the engine's clock reads `clock`, or at the time in
   // the request if that is later. `run` counts the starts of the engine, from
-  // 1. If the memory is `full`, nothing is added. What is in the `inbox` comes
-  // before the request, as what is due. Returns nothing, and changes nothing,
-  // if it has applied this request of the client, or a later one, before.
+  // 1. First queues what is due, and applies the `inbox`. If the memory is
+  // `full`, the request adds nothing. Returns nothing, and changes nothing, if
+  // it has applied this request of the client, or a later one, before.
   std::optional<EngineReply> Apply(
       const EngineRequest& request, int64_t clock, int64_t run, bool full,
       const std::vector<EngineOperation>& inbox = {});

@@ -56,8 +56,8 @@ void Remove(T* listener, std::vector<T*>* listeners) {
 
 }  // namespace
 
-// What the engine and its clients share. It lives as long as any of them. They
-// use it, and it uses them, with its lock.
+// The state that the engine and its clients share. It lives as long as any of
+// them. Its lock is held while they use it, and while it uses them.
 class MemoryEngine::State {
  public:
   explicit State(Clock* clock) : clock_(OrRealClock(clock)) {}
