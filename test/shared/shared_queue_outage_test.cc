@@ -3,6 +3,7 @@
 //
 // Tests what a `SharedQueue` does when its server fails, on the real clock.
 
+#include <atomic>
 #include <chrono>  // NOLINT(build/c++11)
 #include <future>  // NOLINT(build/c++11)
 #include <memory>
@@ -24,10 +25,12 @@
 #include "gtest/gtest.h"
 #include "test/shared/redis_fixture.h"
 #include "test/shared/redis_server.h"
+#include "test/shared/reply_proxy.h"
 #include "test/workqueue/recording_log.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/log_sink.h"
+#include "workqueue/shared/internal/queue_keys.h"
 #include "workqueue/shared/shared_queue.h"
 #include "workqueue/testing/thread.h"
 
@@ -135,6 +138,26 @@ TEST_F(SharedQueueOutageTest, WhatWasAcknowledgedIsThereAfterACrash) {
   EXPECT_EQ(queue->Len(), 99u);
   EXPECT_TRUE(lease->Done()) << "its lease has lasted";
   for (int i = 1; i < 100; ++i) EXPECT_EQ(queue->Get(), absl::StrCat(i));
+}
+
+// Or the next start of the server would take the time of leases.
+TEST_F(SharedQueueOutageTest, KnowsTheRunOfAServerThatWasBusyAtFirst) {
+  ReplyProxy proxy(server()->socket_path());
+  std::atomic<int> left{1};
+  proxy.SetHook([&left](std::string* reply) {
+    if (absl::StrContains(*reply, "run_id:") && left-- > 0) {
+      *reply = "-BUSY Redis is busy running a script.\r\n";
+    }
+  });
+  Options options = MakeOptions();
+  options.redis.address = proxy.socket_path();
+  const auto queue = Queue::Create(options);
+  ASSERT_TRUE(queue.ok()) << queue.status();
+  EXPECT_LE(left, 0);
+  const auto run = SendTo(server()->socket_path(),
+                          {"HGET", internal::MetaKeyOf("q"), "run"});
+  ASSERT_TRUE(run.ok()) << run.status();
+  EXPECT_EQ((*run)->len, 40u);
 }
 
 TEST_F(SharedQueueOutageTest, WorkersComeBackByThemselves) {

@@ -329,14 +329,19 @@ RedisEngine::Command RedisEngine::Evaluation(const std::string& sha) const {
 absl::Status RedisEngine::Connect(absl::Time deadline) {
   if (connector_.connected()) return absl::OkStatus();
   session_ = {};
-  const absl::Status status = connector_.Connect(deadline - Now());
+  absl::Status status = connector_.Connect(deadline - Now());
   if (!status.ok()) return status;
   session_.connection = connector_.connection();
   // Without the right to ask, leases get no grace after a start of the server.
   auto run = RunOf(session_.connection, deadline);
-  if (!run.ok()) return run.status();
-  session_.run = *std::move(run);
-  return LoadScripts(deadline);
+  status = run.status();
+  if (run.ok()) {
+    session_.run = *std::move(run);
+    status = LoadScripts(deadline);
+  }
+  // The next attempt must not go on without what is missing.
+  if (!status.ok()) session_.connection->Break(status.message());
+  return status;
 }
 
 void RedisEngine::LeadListener() {
