@@ -668,6 +668,44 @@ TEST_P(QueueScriptTest, AQueueWithoutGroupsPaysNothing) {
   EXPECT_LE(ending, (GetParam() ? 8 : 3) * kItems + 40);
 }
 
+TEST_P(QueueScriptTest, OneRequestPushesToTheClientsInTurn) {
+  const std::unique_ptr<redisContext, Free> listener(
+      redisConnectUnix(server()->socket_path().c_str()));
+  Send({"SSUBSCRIBE", keys_[0] + ":one", keys_[0] + ":other"}, listener.get());
+  const auto read = [&] {
+    void* reply = nullptr;
+    EXPECT_EQ(redisGetReply(listener.get(), &reply), REDIS_OK);
+    return Reply(static_cast<redisReply*>(reply));
+  };
+  read();  // of the second channel
+  Request request;
+  request.client = "one";
+  request.waiting = 2;
+  Apply(request);
+  request.client = "other";
+  request.waiting = 4;
+  Apply(request);
+  request = Request();
+  for (int i = 0; i < 5; ++i) {
+    request.operations.push_back({"A", absl::StrCat(i), "0", "0", "-1"});
+  }
+  Apply(request);
+  redisAppendCommand(listener.get(), "PING");
+  Words pushed;
+  for (Reply message = read(); message->elements == 3; message = read()) {
+    const absl::string_view text = message->element[2]->str;
+    if (text.empty()) continue;
+    pushed.push_back(absl::StrCat(message->element[1]->str, " ",
+                                  text.substr(text.rfind(' ') + 1)));
+  }
+  EXPECT_EQ(pushed, (Words{keys_[0] + ":one 0", keys_[0] + ":other 1",
+                           keys_[0] + ":one 2", keys_[0] + ":other 3",
+                           keys_[0] + ":other 4"}));
+  const Reply waiters = Do({"ZRANGE", keys_[6], "0", "-1"});
+  ASSERT_EQ(waiters->elements, 1u);
+  EXPECT_STREQ(waiters->element[0]->str, "other");
+}
+
 TEST_P(QueueScriptTest, ClientsThatAreGoneAreForgotten) {
   constexpr int kClients = 200;
   Request request;

@@ -96,22 +96,28 @@ local EXACT = 2 ^ 53
 local function number(text, default, least, most)
   local n = text and tonumber(text)
   if not n or n ~= n then return default end
-  return math.floor(math.max(least or 0, math.min(most or EXACT, n)))
+  least, most = least or 0, most or EXACT
+  if n <= least then return least end
+  if n >= most then return most end
+  return n - n % 1
 end
 
--- Returns the table packed in `bytes`, or nil if its first `n` elements are not
--- exact whole numbers.
-local function unpack_numbers(bytes, n)
-  if not bytes then return nil end
-  local ok, t = pcall(cmsgpack.unpack, bytes)
-  if not ok or type(t) ~= 'table' then return nil end
+-- Returns the table packed in `bytes`. Returns nil or fails if its first `n`
+-- elements are not exact whole numbers: only numbers compare with numbers.
+local function try_unpack_numbers(bytes, n)
+  local t = cmsgpack.unpack(bytes)
   for i = 1, n do
     local e = t[i]
-    if type(e) ~= 'number' or e % 1 ~= 0 or e > EXACT or e < -EXACT then
-      return nil
-    end
+    if e > EXACT or e < -EXACT or e % 1 ~= 0 then return nil end
   end
   return t
+end
+
+-- The same, but never fails.
+local function unpack_numbers(bytes, n)
+  if not bytes then return nil end
+  local ok, t = pcall(try_unpack_numbers, bytes, n)
+  return ok and t or nil
 end
 
 -- Returns the next part of a hash: where the one after it begins, and the part.
@@ -127,11 +133,18 @@ local function unpack_client(bytes)
   return entry and type(entry[LAST_REPLY]) == 'string' and entry or nil
 end
 
-local m = redis.call('HMGET', META, 'version', 'time', 'offset', 'sequence',
-                     'token', 'turn', 'state', 'run', 'grace', 'checked',
-                     'due', 'dirty', 'front', 'shutdowns', 'swept', 'cursor',
-                     'repaired', 'groups', 'most', 'retries', 'born', 'limits',
-                     'looked')
+-- Fields of META. Each request writes those before `groups` that have changed.
+local FIELDS = { 'version', 'time', 'offset', 'sequence', 'token', 'turn', 'state',
+                 'run', 'grace', 'checked', 'due', 'dirty', 'front', 'shutdowns',
+                 'swept', 'cursor', 'repaired', 'born', 'looked', 'groups', 'most',
+                 'retries', 'limits' }
+
+-- All that follows is one function. For each request the server makes its functions
+-- anew, and searches for the variables that they share. What is outside of this one
+-- it finds at once.
+local function apply()
+
+local m = redis.call('HMGET', META, unpack(FIELDS))
 if m[1] and m[1] ~= ARGV[1] then
   return redis.error_reply('WQLAYOUT ' .. m[1])
 end
@@ -181,8 +194,8 @@ local checked, dirty = number(m[10], 0), number(m[12], 0)
 local due_before = number(m[11], math.huge, 0, math.huge)
 local expired, came_due = 0, 0
 -- Not known of a queue that an older library has made.
-local born = m[1] and number(m[21], 0) or now + 1
-local limits = m[22] or ''
+local born = m[1] and number(m[18], 0) or now + 1
+local limits = m[23] or ''
 
 -- After a start of the server no lease expires for as long as a lease lasts:
 -- nobody could renew it.
@@ -198,7 +211,7 @@ end
 -- leave them faster than a part comes now and then.
 local silent, swept, cursor = {}, number(m[15], 0, 0, now), m[16] or '0'
 local repaired, entries = m[17] or '0', {}
-local looked, turns = m[23] or '0', {}
+local looked, turns = m[19] or '0', {}
 if now > swept + presence / 3 then
   local part
   cursor, part = scan(CLIENTS, cursor, CLIENTS_AT_ONCE)
@@ -237,9 +250,9 @@ local function member(number, item) return struct.pack('>I8', number) .. item en
 --   p, rank                      of a priority: the kind of the next item
 -- An item's entry has named fields, too: its group and weight, g and w, its kind,
 -- k, that of its wait, d, and that with which it is in process, h.
-local grouped = m[18] == '1'
-local most, most_retries = number(m[19], math.huge, 1, math.huge),
-                           number(m[20], math.huge, 1, math.huge)
+local grouped = m[20] == '1'
+local most, most_retries = number(m[21], math.huge, 1, math.huge),
+                           number(m[22], math.huge, 1, math.huge)
 -- The kind of what is being added.
 local kind = 0
 
@@ -1260,9 +1273,9 @@ local handed_out, bytes = {}, 0
 claim(math.min(take + wants, share()), ARGV[12], lease, function(item, ...)
   if bytes > MOST_BYTES then return false end
   bytes = bytes + #item
-  for _, value in ipairs({ item, ... }) do
-    handed_out[#handed_out + 1] = value
-  end
+  local n = #handed_out
+  handed_out[n + 1] = item
+  handed_out[n + 2], handed_out[n + 3], handed_out[n + 4], handed_out[n + 5] = ...
   return true
 end)
 wants = math.max(0, wants - #handed_out / 5)
@@ -1276,10 +1289,12 @@ end
 
 -- Then to the clients that wait, in turn. A push to a client that no longer
 -- listens reaches nobody.
-local others, pushes = {}, share()
-while pushes > 0 and looks > 0 and has_next() do
-  pushes = pushes - 1
-  local other = redis.call('ZRANGE', WAITERS, 0, 0)[1]
+local others, last_turns, waiters = {}, {}, nil
+local pushes = math.min(share(), math.max(LEAST, redis.call('ZCARD', READY)))
+for i = 1, pushes do
+  if looks <= 0 or not has_next() then break end
+  waiters = waiters or redis.call('ZRANGE', WAITERS, 0, pushes - 1)
+  local other = waiters[i]
   if not other or other == client then break end
   local entry = others[other] or
                 unpack_client(redis.call('HGET', CLIENTS, other))
@@ -1310,11 +1325,14 @@ while pushes > 0 and looks > 0 and has_next() do
   end
   if entry and entry[WANTED] > 0 then
     turn = turn + 1
-    write('ZADD', WAITERS, turn, other)
+    last_turns[other] = turn
+    waiters[#waiters + 1] = other
   else
+    last_turns[other] = nil
     write('ZREM', WAITERS, other)
   end
 end
+for other, at in pairs(last_turns) do write('ZADD', WAITERS, at, other) end
 for _, priority in pairs(priorities) do leave_priority(priority) end
 for other, entry in pairs(others) do
   write('HSET', CLIENTS, other, cmsgpack.pack(entry))
@@ -1363,17 +1381,22 @@ local reply = { { now, next_event, ready, state == 0 and waiting or 0,
                 handed_out }
 if changed or told or wants ~= had[WANTED] or ARGV[14] == '1' or
     now > had[VALID] - presence / 2 then
-  redis.call('HSET', META, 'version', ARGV[1], 'time', now, 'offset', offset,
-             'sequence', sequence, 'token', token, 'turn', turn, 'checked',
-             checked, 'due', due, 'dirty', dirty, 'front', front, 'state', state,
-             'shutdowns', shutdowns, 'run', run, 'grace', grace, 'swept', swept,
-             'cursor', cursor, 'repaired', repaired, 'born', born,
-             'looked', looked)
+  local changes = {}
+  for i, value in ipairs({ ARGV[1], now, offset, sequence, token, turn, state, run,
+                           grace, checked, due, dirty, front, shutdowns, swept,
+                           cursor, repaired, born, looked }) do
+    if value ~= m[i] and value ~= tonumber(m[i]) then
+      changes[#changes + 1], changes[#changes + 2] = FIELDS[i], value
+    end
+  end
+  if changes[1] then redis.call('HSET', META, unpack(changes)) end
   mine[VALID] = math.min(now + presence, EXACT)
   mine[LAST_REPLY] = cmsgpack.pack(reply)
   redis.call('HSET', CLIENTS, client, cmsgpack.pack(mine))
 end
 return reply
+end
+return apply()
 )lua";
 
 const char kSnapshotScript[] = R"lua(
