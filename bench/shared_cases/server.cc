@@ -3,12 +3,14 @@
 
 #include "bench/shared_cases/server.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <string>
 #include <thread>  // NOLINT(build/c++11)
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -23,21 +25,15 @@ namespace {
 // The last command that `CommandCount` sees, and does not count.
 constexpr absl::string_view kEnd = "end-of-count";
 
-using Connection = std::unique_ptr<redisContext, void (*)(redisContext*)>;
-
-Connection Connect(const std::string& address) {
-  Connection connection(redisConnectUnix(address.c_str()), redisFree);
-  Require(connection != nullptr && connection->err == 0, "cannot connect");
-  return connection;
-}
-
-// Returns the reply's text.
-std::string Text(void* reply) {
-  const std::unique_ptr<redisReply, void (*)(void*)> owned(
-      static_cast<redisReply*>(reply), freeReplyObject);
+Reply Own(void* reply) {
+  Reply owned(static_cast<redisReply*>(reply), freeReplyObject);
   Require(owned != nullptr && owned->type != REDIS_REPLY_ERROR,
           "the server does not answer");
-  return std::string(owned->str, owned->len);
+  return owned;
+}
+
+std::string Text(const Reply& reply) {
+  return std::string(reply->str, reply->len);
 }
 
 // Returns whether the line of MONITOR is about a command that a script called.
@@ -53,9 +49,26 @@ void Fail(absl::string_view message) {
   std::_Exit(1);
 }
 
+Connection Connect(const std::string& address) {
+  Connection connection(redisConnectUnix(address.c_str()), redisFree);
+  Require(connection != nullptr && connection->err == 0, "cannot connect");
+  return connection;
+}
+
+Reply Ask(redisContext* connection, const std::vector<std::string>& words) {
+  std::vector<const char*> data;
+  std::vector<size_t> sizes;
+  for (const std::string& word : words) {
+    data.push_back(word.data());
+    sizes.push_back(word.size());
+  }
+  return Own(redisCommandArgv(connection, static_cast<int>(words.size()),
+                              data.data(), sizes.data()));
+}
+
 int64_t UsedMemory(const std::string& address) {
   const Connection connection = Connect(address);
-  const std::string info = Text(redisCommand(connection.get(), "INFO memory"));
+  const std::string info = Text(Ask(connection.get(), {"INFO", "memory"}));
   for (absl::string_view line : absl::StrSplit(info, "\r\n")) {
     int64_t bytes = 0;
     if (absl::ConsumePrefix(&line, "used_memory:") &&
@@ -68,13 +81,13 @@ int64_t UsedMemory(const std::string& address) {
 
 CommandCount::CommandCount(const std::string& address)
     : address_(address), monitor_(Connect(address)) {
-  Text(redisCommand(monitor_.get(), "MONITOR"));
+  Ask(monitor_.get(), {"MONITOR"});
   thread_ = std::thread([this] { Count(); });
 }
 
 int64_t CommandCount::Stop() {
   const Connection connection = Connect(address_);
-  Text(redisCommand(connection.get(), "ECHO %b", kEnd.data(), kEnd.size()));
+  Ask(connection.get(), {"ECHO", std::string(kEnd)});
   thread_.join();
   return count_;
 }
@@ -84,7 +97,7 @@ void CommandCount::Count() {
     void* reply = nullptr;
     Require(redisGetReply(monitor_.get(), &reply) == REDIS_OK,
             "MONITOR has ended");
-    const std::string line = Text(reply);
+    const std::string line = Text(Own(reply));
     if (absl::StrContains(line, kEnd)) return;
     if (!IsOfScript(line)) ++count_;
   }

@@ -15,6 +15,7 @@
 #include <memory>
 #include <string>
 #include <thread>  // NOLINT(build/c++11)
+#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "hiredis/hiredis.h"
@@ -27,6 +28,16 @@ namespace workqueue {
 inline void Require(bool condition, absl::string_view message) {
   if (!condition) Fail(message);
 }
+
+using Connection = std::unique_ptr<redisContext, void (*)(redisContext*)>;
+using Reply = std::unique_ptr<redisReply, void (*)(void*)>;
+
+// Connects to the server.
+Connection Connect(const std::string& address);
+
+// Sends a command, whose words are `words`, and returns the server's answer,
+// which is not an error.
+Reply Ask(redisContext* connection, const std::vector<std::string>& words);
 
 // Returns the bytes of memory that the server uses.
 int64_t UsedMemory(const std::string& address);
@@ -44,8 +55,6 @@ class CommandCount {
   int64_t Stop();
 
  private:
-  using Connection = std::unique_ptr<redisContext, void (*)(redisContext*)>;
-
   void Count();
 
   const std::string address_;

@@ -10,8 +10,8 @@
 // ADDRESS is the path of the socket of a Redis server that nothing else uses,
 // or names a cluster, for the subject `shared-queue`. For `shared-queue-sqlite`
 // and `shared-queue-postgres` it names a file or a database in the same way,
-// and two cases are left out. `bench/compare` and `bench/partitions` start the
-// servers.
+// and two cases are left out. `shared-queue-floor` is a list in Redis.
+// `bench/compare` and `bench/partitions` start the servers.
 //
 //   shared_cycle_W   -- 8 producers, which are threads, add items, W workers
 //                       process them, with AcquireNext
@@ -53,6 +53,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "bench/cases/measure.h"
+#include "bench/shared_cases/floor_list.h"
 #include "bench/shared_cases/server.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/controller/async_reconcile.h"
@@ -80,6 +81,8 @@ constexpr absl::Duration kCycle = absl::Seconds(3);
 constexpr absl::Duration kPatience = absl::Minutes(5);
 
 constexpr absl::string_view kKeyPrefix = "object-name-";
+// Ends the worker of a floor.
+constexpr absl::string_view kEnd = "end";
 
 // Returns the i-th key, which has 20 bytes.
 std::string Key(int64_t i) { return absl::StrFormat("%s%08d", kKeyPrefix, i); }
@@ -273,22 +276,46 @@ void ReportCalls(const std::string& server) {
   Report("shared_calls", 100.0 * count.Stop() / cycled.items, "calls/100");
 }
 
-void ReportHandover(const std::string& server) {
+// A request has the items of all producers, and the next one takes them.
+void ReportFloorCycle(const std::string& case_name, const std::string& server) {
+  FloorList producer(server), worker(server);
+  Progress progress;
+  std::thread taking([&] {
+    for (;;) {
+      for (const std::string& key : worker.Take(num_producers)) {
+        if (key == kEnd) return;
+        progress.Process(IndexOf(key));
+      }
+    }
+  });
+  const SteadyTime start = SteadyNow();
+  while (absl::FromChrono(SteadyNow() - start) < kCycle) {
+    std::vector<std::string> keys;
+    for (int i = 0; i < num_producers; ++i)
+      keys.push_back(Key(progress.Next()));
+    producer.Add(keys);
+  }
+  const int64_t items = progress.AwaitAll();
+  Report(
+      case_name,
+      absl::ToDoubleMicroseconds(absl::FromChrono(SteadyNow() - start)) / items,
+      "us");
+  producer.Add({std::string(kEnd)});
+  taking.join();
+}
+
+// Measures how long it takes from `add` until `got`, which a worker sets before
+// it tells `progress`.
+void ReportHandover(Progress& progress, const SteadyTime& got,
+                    const std::function<void(const std::string&)>& add) {
   constexpr int64_t kWarmUps = 50;
   constexpr int64_t kSamples = 500;
-  const std::unique_ptr<Queue> producer = Open(server, "handover");
-  Progress progress;
-  SteadyTime got;  // is read after the item has been processed
-  const Workers workers(server, "handover", 1, [&](const std::string& key) {
-    got = SteadyNow();
-    progress.Process(IndexOf(key));
-  });
   std::vector<double> micros;
   for (int64_t i = 0; i < kWarmUps + kSamples; ++i) {
     absl::SleepFor(absl::Milliseconds(5));  // until the worker waits
     const std::string key = Key(progress.Next());
     const SteadyTime start = SteadyNow();
-    Require(producer->Add(key), "Add failed");
+    add(key);
     progress.AwaitAll();
     if (i < kWarmUps) continue;
     micros.push_back(absl::ToDoubleMicroseconds(absl::FromChrono(got - start)));
@@ -296,6 +323,38 @@ void ReportHandover(const std::string& server) {
   std::sort(micros.begin(), micros.end());
   Report("shared_handover_p50", micros[kSamples / 2], "us");
   Report("shared_handover_p99", micros[kSamples * 99 / 100], "us");
+}
+
+void ReportHandover(const std::string& server) {
+  const std::unique_ptr<Queue> producer = Open(server, "handover");
+  Progress progress;
+  SteadyTime got;  // is read after the item has been processed
+  const Workers workers(server, "handover", 1, [&](const std::string& key) {
+    got = SteadyNow();
+    progress.Process(IndexOf(key));
+  });
+  ReportHandover(progress, got, [&](const std::string& key) {
+    Require(producer->Add(key), "Add failed");
+  });
+}
+
+// The same on the floor.
+void ReportFloorHandover(const std::string& server) {
+  FloorList producer(server), worker(server);
+  Progress progress;
+  SteadyTime got;
+  std::thread taking([&] {
+    for (;;) {
+      const std::vector<std::string> keys = worker.Take(1);
+      if (keys[0] == kEnd) return;
+      got = SteadyNow();
+      progress.Process(IndexOf(keys[0]));
+    }
+  });
+  ReportHandover(progress, got,
+                 [&](const std::string& key) { producer.Add({key}); });
+  producer.Add({std::string(kEnd)});
+  taking.join();
 }
 
 void ReportDelayed(const std::string& server, int64_t n) {
@@ -364,11 +423,15 @@ void ReportBytes(const std::string& server, int64_t n) {
 struct Case {
   absl::string_view name;
   void (*run)(const std::string& server, int64_t items);
+  void (*run_floor)(const std::string& server) = nullptr;
 };
+
+constexpr absl::string_view kFloor = "shared-queue-floor";
 
 // Those that a program with these parts of the library has.
 constexpr absl::string_view kSubjects[] = {
     "shared-queue",
+    kFloor,
 #ifdef WORKQUEUE_BENCH_POSTGRES
     "shared-queue-postgres",
 #endif
@@ -379,11 +442,20 @@ constexpr absl::string_view kSubjects[] = {
 
 constexpr Case kCases[] = {
     {"shared_cycle_1",
-     [](const std::string& server, int64_t) { ReportCycle(server, 1); }},
+     [](const std::string& server, int64_t) { ReportCycle(server, 1); },
+     [](const std::string& server) {
+       ReportFloorCycle("shared_cycle_1", server);
+     }},
     {"shared_cycle_8",
-     [](const std::string& server, int64_t) { ReportCycle(server, 8); }},
+     [](const std::string& server, int64_t) { ReportCycle(server, 8); },
+     [](const std::string& server) {
+       ReportFloorCycle("shared_cycle_8", server);
+     }},
     {"shared_cycle_64",
-     [](const std::string& server, int64_t) { ReportCycle(server, 64); }},
+     [](const std::string& server, int64_t) { ReportCycle(server, 64); },
+     [](const std::string& server) {
+       ReportFloorCycle("shared_cycle_64", server);
+     }},
     {"shared_controller_8",
      [](const std::string& server, int64_t) {
        ReportController(server, /*async=*/false);
@@ -393,16 +465,19 @@ constexpr Case kCases[] = {
        ReportController(server, /*async=*/true);
      }},
     {"shared_handover",
-     [](const std::string& server, int64_t) { ReportHandover(server); }},
+     [](const std::string& server, int64_t) { ReportHandover(server); },
+     ReportFloorHandover},
     {"shared_delayed", ReportDelayed},
     {"shared_bytes", ReportBytes},
     {"shared_calls",
      [](const std::string& server, int64_t) { ReportCalls(server); }},
 };
 
-// These ask the server of Redis.
-bool IsOfRedis(absl::string_view name) {
-  return name == "shared_bytes" || name == "shared_calls";
+bool Has(absl::string_view subject, const Case& c) {
+  if (subject == kFloor) return c.run_floor != nullptr;
+  if (subject == kSubjects[0]) return true;
+  // These ask the server of Redis.
+  return c.name != "shared_bytes" && c.name != "shared_calls";
 }
 
 // Lets addresses name the engines, and makes the tables.
@@ -423,8 +498,7 @@ int Main(const std::vector<absl::string_view>& args) {
   if (args.size() == 1 && args[0] == "--list") {
     for (const absl::string_view subject : kSubjects) {
       for (const Case& c : kCases) {
-        if (subject != kSubjects[0] && IsOfRedis(c.name)) continue;
-        absl::PrintF("%s\t%s\n", subject, c.name);
+        if (Has(subject, c)) absl::PrintF("%s\t%s\n", subject, c.name);
       }
     }
     return 0;
@@ -448,9 +522,13 @@ int Main(const std::vector<absl::string_view>& args) {
   valid = valid && !server.empty() && items >= 1 && num_partitions >= 1 &&
           num_producers >= 1;
   for (const Case& c : kCases) {
-    if (!valid || c.name != args[1]) continue;
-    Prepare(server);
-    c.run(server, items);
+    if (!valid || c.name != args[1] || !Has(args[0], c)) continue;
+    if (args[0] == kFloor) {
+      c.run_floor(server);
+    } else {
+      Prepare(server);
+      c.run(server, items);
+    }
     return 0;
   }
   absl::FPrintF(stderr,
