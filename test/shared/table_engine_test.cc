@@ -5,6 +5,7 @@
 
 #include "workqueue/shared/internal/table_engine.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -75,6 +76,9 @@ class FakeDatabase final : public EngineDatabase {
   int reads() const { return reads_; }
   int writes() const { return writes_; }
 
+  // The size of the longest key that it has been told to fetch.
+  size_t longest_key() const { return store_.longest_key; }
+
  private:
   class Tables final : public EngineTables {
    public:
@@ -115,6 +119,15 @@ class FakeDatabase final : public EngineDatabase {
     const bool writes_;
   };
 
+  struct Store final : MemoryStore {
+    void Prefetch(const WantedEntries& wanted) override {
+      for (const std::string& key : wanted.keys) {
+        longest_key = std::max(longest_key, key.size());
+      }
+    }
+    size_t longest_key = 0;
+  };
+
   absl::Mutex mu_;
   uint32_t wakes_ ABSL_GUARDED_BY(mu_) = 0;
   uint32_t heard_ ABSL_GUARDED_BY(mu_) = 0;
@@ -122,7 +135,7 @@ class FakeDatabase final : public EngineDatabase {
   std::atomic<int64_t> last_listener_{0};
   const int most_writes_;
   std::atomic<int> reads_{0}, writes_{0};
-  MemoryStore store_;
+  Store store_;
 };
 
 // Is slow to hear that it listens again.
@@ -201,6 +214,23 @@ TEST(TableEngineTest, ARequestGetsNoReplyOfAnother) {
   EXPECT_EQ(apply(2), absl::OkStatus());
   EXPECT_EQ(apply(2), absl::OkStatus());
   EXPECT_TRUE(absl::IsUnknown(apply(1)));
+}
+
+// The others of the queue would wait for its way to the server.
+TEST(TableEngineTest, AnItemThatIsTooLongIsNotLookedFor) {
+  auto owned = std::make_unique<FakeDatabase>();
+  FakeDatabase& database = *owned;
+  TableEngine source("the database", std::move(owned), /*clock=*/nullptr);
+  const auto engine = source.NewEngine("queue", 1, "client");
+  EngineRequest request;
+  request.client = "1";
+  request.number = 1;
+  request.operations = {{EngineOperation::kAdd, std::string(100, 'x')},
+                        {EngineOperation::kAdd, std::string(101, 'x')}};
+  const auto reply = engine->Apply(request, absl::InfiniteFuture());
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_EQ(reply->results, std::vector<int64_t>({kNewItem, kItemTooLong}));
+  EXPECT_EQ(database.longest_key(), 101u) << "with the letter of the items";
 }
 
 }  // namespace

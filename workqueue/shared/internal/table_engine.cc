@@ -321,7 +321,14 @@ absl::StatusOr<EngineReply> TableEngine::Client::Apply(
   const int64_t number = number_;
   const int64_t received = received_;  // by this number, or a later one
   if (std::exchange(removed_of_, number) != number) removed_ = 0;
-  const WantedEntries wanted = StoredQueue::WantedBy(request);
+  WantedEntries wanted = StoredQueue::WantedBy(request);
+  // What is too long is refused, and needs no way to the server.
+  const auto is_too_long = [most = MaxItemBytes()](const std::string& key) {
+    return key.size() > most + 1;  // A letter comes before the item.
+  };
+  wanted.keys.erase(
+      std::remove_if(wanted.keys.begin(), wanted.keys.end(), is_too_long),
+      wanted.keys.end());
   // A request that opens the queue for groups does so before anything is added.
   const bool opens =
       !request.operations.empty() &&
