@@ -329,10 +329,6 @@ absl::StatusOr<EngineReply> TableEngine::Client::Apply(
   wanted.keys.erase(
       std::remove_if(wanted.keys.begin(), wanted.keys.end(), is_too_long),
       wanted.keys.end());
-  // A request that opens the queue for groups does so before anything is added.
-  const bool opens =
-      !request.operations.empty() &&
-      request.operations.front().code == EngineOperation::kSetGroups;
   const absl::Status status = state_->database().Run(
       {deadline, /*writes=*/true},
       [&](EngineTables& tables, bool full) -> absl::Status {
@@ -356,7 +352,7 @@ absl::StatusOr<EngineReply> TableEngine::Client::Apply(
         StoredQueue rules(store, send, kMostDue, MaxItemBytes());
         std::vector<EngineOperation> inbox;
         // A queue that has been shut down would drop it.
-        if (!full && !opens && !rules.IsShutDown()) inbox = tables.TakeInbox();
+        if (!full && !rules.IsShutDown()) inbox = tables.TakeInbox();
         WantedEntries more;
         for (const EngineOperation& it : inbox) {
           more.keys.push_back(StoredQueue::KeyOf(it.item));
