@@ -526,6 +526,14 @@ TEST_F(SqliteEngineTest, AnotherVersionIsRefused) {
   EXPECT_EQ(queue->Count()->queued, 0u);
 }
 
+TEST_F(SqliteEngineTest, AnEmptyFileMayHaveTextsInUtf16) {
+  Connection(path_).Do(
+      "PRAGMA encoding = 'UTF-16'; CREATE TABLE t (x); DROP TABLE t");
+  ASSERT_EQ(ErrorOf(path_), absl::OkStatus());
+  ASSERT_TRUE(Add(*NewQueue(*NewEngine()), "é").ok());
+  EXPECT_EQ(NewQueue(*NewEngine())->Get(), "é");
+}
+
 TEST_F(SqliteEngineTest, ADamagedFileIsNotEmpty) {
   {
     const auto engine = NewEngine();

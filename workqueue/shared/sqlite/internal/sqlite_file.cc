@@ -125,6 +125,11 @@ class SqliteFile::Row {
                             : std::string(static_cast<const char*>(bytes),
                                           static_cast<size_t>(size));
   }
+  // In UTF-8, whatever the file's encoding is.
+  std::string Text(int column) const {
+    const auto* const text = sqlite3_column_text(statement_, column);
+    return text == nullptr ? "" : reinterpret_cast<const char*>(text);
+  }
 
  private:
   void Bind(int64_t number) {
@@ -266,7 +271,7 @@ absl::Status SqliteFile::MakeTables() {
   error_ = absl::OkStatus();
   const auto read = [this](const char* query) {
     Row row(this, query);
-    return row.Step() ? row.Bytes(0) : "";
+    return row.Step() ? row.Text(0) : "";
   };
   const auto refuse = [this](absl::string_view why) {
     error_.Update(absl::FailedPreconditionError(
