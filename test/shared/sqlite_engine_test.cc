@@ -534,6 +534,20 @@ TEST_F(SqliteEngineTest, AnEmptyFileMayHaveTextsInUtf16) {
   EXPECT_EQ(NewQueue(*NewEngine())->Get(), "é");
 }
 
+// It would keep all other processes from the file.
+TEST_F(SqliteEngineTest, ATransactionEndsWithoutMemory) {
+  const auto file = NewFile();
+  const absl::Status status =
+      file->Run({absl::InfiniteFuture(), /*writes=*/true},
+                [](internal::EngineTables& /*tables*/, bool /*full*/) {
+                  sqlite3_hard_heap_limit64(1);
+                  return absl::FailedPreconditionError("no");
+                });
+  sqlite3_hard_heap_limit64(0);
+  EXPECT_EQ(status, absl::FailedPreconditionError("no"));
+  Connection(path_).Do("BEGIN IMMEDIATE");
+}
+
 TEST_F(SqliteEngineTest, ADamagedFileIsNotEmpty) {
   {
     const auto engine = NewEngine();

@@ -232,6 +232,10 @@ absl::Status SqliteFile::Connect(absl::Time deadline) {
   // A commit is on the disk when it returns, also after a power cut.
   status.Update(Execute("PRAGMA synchronous = FULL"));
   status.Update(Execute("PRAGMA fullfsync = 1"));
+  // Prepares the statement: later there may be no memory.
+  Row(this, "BEGIN").Step();
+  RollBack();
+  status.Update(error_);
   if (!status.ok()) return status;
   // All processes find it beside the log, whatever they call the file.
   auto wake_file = WakeFile::Open(sqlite3_db_filename(connection_, "main"));
