@@ -526,6 +526,28 @@ TEST_F(SqliteEngineTest, AnotherVersionIsRefused) {
   EXPECT_EQ(queue->Count()->queued, 0u);
 }
 
+TEST_F(SqliteEngineTest, AnEmptyFileMayHaveTextsInUtf16) {
+  Connection(path_).Do(
+      "PRAGMA encoding = 'UTF-16'; CREATE TABLE t (x); DROP TABLE t");
+  ASSERT_EQ(ErrorOf(path_), absl::OkStatus());
+  ASSERT_TRUE(Add(*NewQueue(*NewEngine()), "é").ok());
+  EXPECT_EQ(NewQueue(*NewEngine())->Get(), "é");
+}
+
+// It would keep all other processes from the file.
+TEST_F(SqliteEngineTest, ATransactionEndsWithoutMemory) {
+  const auto file = NewFile();
+  const absl::Status status =
+      file->Run({absl::InfiniteFuture(), /*writes=*/true},
+                [](internal::EngineTables& /*tables*/, bool /*full*/) {
+                  sqlite3_hard_heap_limit64(1);
+                  return absl::FailedPreconditionError("no");
+                });
+  sqlite3_hard_heap_limit64(0);
+  EXPECT_EQ(status, absl::FailedPreconditionError("no"));
+  Connection(path_).Do("BEGIN IMMEDIATE");
+}
+
 TEST_F(SqliteEngineTest, ADamagedFileIsNotEmpty) {
   {
     const auto engine = NewEngine();

@@ -1349,7 +1349,7 @@ bool SharedQueueCore::AwaitDrained(absl::Span<SharedQueueCore* const> parts,
   const auto parker = clock->NewParker(Parker::Role::kCaller);
   for (SharedQueueCore* part : parts) {
     MutexLock lock(&part->mu_);
-    part->sleepers_.insert(parker.get());
+    part->sleepers_.push_back(parker.get());
   }
   bool drained = false;
   bool ended = false;
@@ -1366,7 +1366,7 @@ bool SharedQueueCore::AwaitDrained(absl::Span<SharedQueueCore* const> parts,
   }
   for (SharedQueueCore* part : parts) {
     MutexLock lock(&part->mu_);
-    part->sleepers_.erase(parker.get());
+    part->sleepers_.remove(parker.get());
   }
   return drained;
 }
@@ -1400,12 +1400,12 @@ bool SharedQueueCore::AwaitNothingHeld(absl::Duration timeout) {
   const absl::Time deadline = clock()->TimeNow() + timeout;
   const auto parker = clock()->NewParker(Parker::Role::kCaller);
   MutexLock lock(&mu_);
-  sleepers_.insert(parker.get());
+  sleepers_.push_back(parker.get());
   while (!NothingHeld() && !drains_end_ && clock()->TimeNow() < deadline) {
     const MutexUnlock unlock(&mu_);
     parker->ParkUntil(deadline);
   }
-  sleepers_.erase(parker.get());
+  sleepers_.remove(parker.get());
   return NothingHeld();
 }
 

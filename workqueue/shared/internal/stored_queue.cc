@@ -814,6 +814,10 @@ std::optional<EngineReply> StoredQueue::Apply(
   }
   EngineReply reply;
   if (!request.looks_only) DoWhatIsDue(&reply);
+  // What is in the inbox must not keep the queue from getting its groups.
+  for (const EngineOperation& it : request.operations) {
+    if (!inbox.empty() && it.code == EngineOperation::kSetGroups) Do(it);
+  }
   for (const EngineOperation& it : inbox) {
     if (Do(it) == kNewItem) ++reply.came_due;
   }
