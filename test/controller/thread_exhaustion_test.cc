@@ -34,9 +34,11 @@ TEST(ThreadExhaustionTest, NeedsThisFunction) {
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "workqueue/base/worker_pool.h"
 #include "workqueue/clock/fake_clock.h"
+#include "workqueue/controller/async_reconcile.h"
 #include "workqueue/controller/controller.h"
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/controller/source.h"
@@ -124,6 +126,15 @@ TEST_F(ThreadExhaustionTest, TooManyWorkersAreAnError) {
   SchedulerOptions options;
   options.workers = std::numeric_limits<size_t>::max();
   EXPECT_TRUE(absl::IsResourceExhausted(Scheduler::Create(options).status()));
+
+  ControllerOptions<int> async;
+  async.workers = std::numeric_limits<size_t>::max();
+  async.reconcile_async = [](int, const AsyncReconcileContext&,
+                             ReconcileCompletion) {};
+  EXPECT_EQ(
+      Controller<int>::Create(std::move(async)).status(),
+      absl::ResourceExhaustedError(absl::StrCat(
+          "workers: there is no memory for ", options.workers, " threads")));
 }
 
 TEST_F(ThreadExhaustionTest, APoolWithTooFewThreadsIsNotCreated) {
@@ -177,7 +188,12 @@ TEST_F(ThreadExhaustionTest, AControllerWithTooFewThreadsIsStopped) {
     }
     ASSERT_TRUE(controller.ok());
     (*controller)->queue().Add(1);
-    EXPECT_TRUE(absl::IsResourceExhausted((*controller)->Start()));
+    const absl::Status started = (*controller)->Start();
+    EXPECT_TRUE(absl::IsResourceExhausted(started));
+    EXPECT_EQ(
+        started.message(),
+        absl::StrCat(threads < 3 ? "sources" : "workers", ": only ",
+                     (threads - 1) % 2, " of 2 threads could be started"));
     EXPECT_FALSE((*controller)->queue().Add(2));
     controller->reset();
     EXPECT_EQ(live_threads, 0);

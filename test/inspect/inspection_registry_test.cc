@@ -88,6 +88,11 @@ TEST_F(InspectionRegistryTest, RefusesBadNames) {
             absl::AlreadyExistsError("name is \"a\", which exists already"));
 }
 
+TEST_F(InspectionRegistryTest, RefusesNull) {
+  EXPECT_EQ(registry_->Add("a", nullptr).status(),
+            absl::InvalidArgumentError("inspectable is null"));
+}
+
 TEST_F(InspectionRegistryTest, ANameIsUtf8) {
   FakeState state;
   const auto registration =

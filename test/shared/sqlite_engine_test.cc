@@ -331,8 +331,12 @@ TEST_F(SqliteEngineTest, AFileThatCannotBeOpenedCountsAsAnError) {
 }
 
 TEST_F(SqliteEngineTest, WrongFilesAreNamed) {
-  EXPECT_TRUE(absl::IsInvalidArgument(ErrorOf("")));
-  EXPECT_TRUE(absl::IsInvalidArgument(ErrorOf("sqlite:")));
+  EXPECT_EQ(ErrorOf(""), absl::InvalidArgumentError(
+                             "path is \"\"; it must name a file, which "
+                             "may not be there yet"));
+  EXPECT_EQ(ErrorOf("sqlite:"),
+            absl::InvalidArgumentError("address is \"sqlite:\"; it must name a "
+                                       "file, which may not be there yet"));
   for (const char wrong : {'\0', '\n', '\x7f'}) {
     const absl::Status cut =
         ErrorOf(absl::StrCat(path_, std::string(1, wrong)));
@@ -343,6 +347,9 @@ TEST_F(SqliteEngineTest, WrongFilesAreNamed) {
   const absl::Status missing = ErrorOf(folder_.path() + "/no/queues.db");
   EXPECT_TRUE(absl::IsNotFound(missing)) << missing;
   EXPECT_TRUE(absl::StrContains(missing.message(), "/no/queues.db"));
+  const absl::Status folder = ErrorOf("sqlite:" + folder_.path());
+  EXPECT_TRUE(absl::IsNotFound(folder)) << folder;
+  EXPECT_TRUE(absl::StrContains(folder.message(), "it must be a file"));
 
   const std::string text = std::string(5000, 'x');
   std::ofstream(path_) << text;

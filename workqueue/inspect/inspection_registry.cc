@@ -122,6 +122,9 @@ InspectionRegistry::~InspectionRegistry() = default;
 absl::StatusOr<std::unique_ptr<InspectionRegistration>> InspectionRegistry::Add(
     absl::string_view name, std::unique_ptr<Inspectable> inspectable) {
   if (name.empty()) return absl::InvalidArgumentError("name is empty");
+  if (inspectable == nullptr) {
+    return absl::InvalidArgumentError("inspectable is null");
+  }
   auto object = std::make_shared<Object>(name, std::move(inspectable));
   Away away{0};
   TakeSample(*object, &away);

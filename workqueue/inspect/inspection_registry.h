@@ -116,13 +116,13 @@ class InspectionRegistry {
   InspectionRegistry(const InspectionRegistry&) = delete;
   InspectionRegistry& operator=(const InspectionRegistry&) = delete;
 
-  // Adds `inspectable`, which must not be null, under `name` until the result
-  // is destroyed. The object that is inspected must live as long. Control
-  // characters of the name, and bytes that are not UTF-8, become U+FFFD, here
-  // and in the functions below.
+  // Adds `inspectable` under `name` until the result is destroyed. The object
+  // that is inspected must live as long. Control characters of the name, and
+  // bytes that are not UTF-8, become U+FFFD, here and in the functions below.
   //
-  // Returns `absl::InvalidArgumentError` if `name` is empty, and
-  // `absl::AlreadyExistsError` if the registry has an object of that name.
+  // Returns `absl::InvalidArgumentError` if `name` is empty or `inspectable` is
+  // null, and `absl::AlreadyExistsError` if the registry has an object of that
+  // name.
   absl::StatusOr<std::unique_ptr<InspectionRegistration>> Add(
       absl::string_view name, std::unique_ptr<Inspectable> inspectable);
 

@@ -38,7 +38,7 @@ struct SharedQueueOptionsBase {
   // `RegisterSqlite()`), a database, "postgres://..." (see
   // `RegisterPostgres()`), or a server or a cluster of Valkey or Redis, as
   // `RedisOptions::address` says. If it is empty, `redis.address` has the same
-  // meaning.
+  // meaning, and is 127.0.0.1:6379 by default.
   std::string address;
 
   // The other options of a server of Valkey or Redis. Nothing else has them.

@@ -99,7 +99,14 @@ class KeptAdds final : public ForwardingRateLimitingQueue<T>,
   // since when and why. If none is, returns the health of the queue.
   absl::Status Healthy() const override {
     MutexLock lock(&mu_);
-    if (entries_.size() == 0) return this->below().Healthy();
+    if (entries_.size() == 0) {
+      const absl::Status status = this->below().Healthy();
+      if (status.ok()) return status;
+      return absl::Status(
+          status.code(),
+          absl::StrCat(errors_.who(), ": ",
+                       Printable(status.message(), kPrintedErrorBytes)));
+    }
     return absl::UnavailableError(
         absl::StrCat(errors_.who(), ": the queue has not taken ",
                      entries_.size(), " added items, the first of them for ",

@@ -170,8 +170,8 @@ absl::Status SqliteFile::StatusOf(int code) const {
     case SQLITE_CANTOPEN:
       return absl::NotFoundError(absl::StrCat(
           what,
-          "; the folder must exist, and be one that the process can "
-          "write to"));
+          "; it must be a file, and its folder must exist, and be one that the "
+          "process can write to"));
     default:
       return absl::UnavailableError(
           absl::StrCat(what, " (", sqlite3_extended_errcode(connection_), ")"));
