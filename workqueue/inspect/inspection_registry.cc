@@ -72,13 +72,16 @@ std::optional<InspectedRates> RatesOf(const Inspection& inspection,
   if (first->time >= inspection.taken_at) return std::nullopt;
   const double seconds =
       absl::ToDoubleSeconds(inspection.taken_at - first->time);
-  const InspectedTotals& begin = first->totals;
-  const InspectedTotals& end = *inspection.totals;
-  return InspectedRates{(end.added - begin.added) / seconds,
-                        (end.retried - begin.retried) / seconds,
-                        (end.handed_out - begin.handed_out) / seconds,
-                        (end.succeeded - begin.succeeded) / seconds,
-                        (end.failed - begin.failed) / seconds};
+  // A total is less than before if an add has been refused since.
+  const auto rate = [&](uint64_t InspectedTotals::*total) {
+    const uint64_t begin = first->totals.*total;
+    const uint64_t end = (*inspection.totals).*total;
+    return ((std::max)(begin, end) - begin) / seconds;
+  };
+  return InspectedRates{
+      rate(&InspectedTotals::added), rate(&InspectedTotals::retried),
+      rate(&InspectedTotals::handed_out), rate(&InspectedTotals::succeeded),
+      rate(&InspectedTotals::failed)};
 }
 
 }  // namespace
