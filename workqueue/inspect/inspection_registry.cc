@@ -141,6 +141,7 @@ void InspectionRegistry::Remove(Object* object) {
     MutexLock lock(&mu_);
     objects_.erase(object->name);
   }
+  MutexLock no_change(&object->act_mu);
   MutexLock lock(&object->mu);
   object->inspectable = nullptr;
 }
@@ -174,6 +175,9 @@ void InspectionRegistry::ForEach(
 absl::StatusOr<Inspection> InspectionRegistry::Ask(Object& object,
                                                    Question question,
                                                    Away* away) {
+  if (object.acting) {
+    return absl::UnavailableError("an item is being changed");
+  }
   Clock* const clock = Clock::GetRealClock();
   if (!object.error.ok() &&
       clock->TimeNow() < absl::FromUnixNanos(object.failed_at) + kAskAgain) {
@@ -213,7 +217,7 @@ absl::StatusOr<NamedInspection> InspectionRegistry::InspectWith(
                             std::nullopt};
   if (result.inspection.ok()) {
     result.rates = RatesOf(*result.inspection, result.samples);
-  } else {
+  } else if (!object.acting) {
     internal::TryCall([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
       result.here = object.inspectable->InspectHere(kMaxHere);
     });
@@ -271,11 +275,19 @@ absl::Status InspectionRegistry::Act(absl::string_view name,
                                      absl::string_view key) {
   const std::shared_ptr<Object> object = Find(name);
   if (object == nullptr) return NoObject(name);
+  MutexLock one_change(&object->act_mu);
+  {
+    MutexLock lock(&object->mu);
+    if (object->inspectable == nullptr) return NoObject(name);
+    object->acting = true;
+  }
+  absl::Status status =
+      internal::CatchAsStatus([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+        return object->inspectable->Act(action, key);
+      });
   MutexLock lock(&object->mu);
-  if (object->inspectable == nullptr) return NoObject(name);
-  return internal::CatchAsStatus([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    return object->inspectable->Act(action, key);
-  });
+  object->acting = false;
+  return status;
 }
 
 void InspectionRegistry::TakeSamples() {
