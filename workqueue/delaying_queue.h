@@ -147,6 +147,8 @@ class DelayingQueue final
     stopped_ = true;
     add_channel_.Close();
     loop_->Remove(this);
+    // An add whose item has been got may still hold it.
+    const MutexLock lock(&mu_);
   }
 
   DelayingQueue(const DelayingQueue&) = delete;
