@@ -411,9 +411,8 @@ void StoredQueue::Abandon(Entry& e, int64_t least, const std::string& error,
                          ? e.retry
                          : fails || e.in_process.value_or(false);
   if (fails) CountFailure(e, error);
-  const bool in_time = meta_.now - e.expiry <= request_->lease / 2;
   const std::optional<Limits> limits = ParseLimits(meta_.limits);
-  if (fails && in_time && limits.has_value() && IsAtLimit(e, *limits)) {
+  if (fails && limits.has_value() && IsAtLimit(e, *limits)) {
     Park(e, limits->stays, StopProcessing(e));
     return;
   }
@@ -644,6 +643,11 @@ void StoredQueue::DoWhatIsDue(EngineReply* reply) {
     if (e->token < 0) {
       StopProcessing(*e);
       Add(*e, e->priority, e->retry);
+    } else if (meta_.now - e->expiry > request_->lease / 2 &&
+               meta_.grace <= e->expiry) {
+      // Nobody has asked for long, perhaps because nobody could. A holder that
+      // lives renews or ends its lease within a grace. Each gets one only.
+      meta_.grace = After(request_->lease);
     } else {
       Abandon(*e, 0, "UNAVAILABLE: the lease expired", true);
       ++reply->expired;
