@@ -44,7 +44,8 @@ struct ReconcileFailure {
   // The time after which the item is tried again, as the rate limiter or a
   // `RetryAfterError()` chose it.
   // Nothing if the item is not tried again, or if the controller does not know
-  // the rate limiter, because it was given a queue.
+  // the rate limiter, because it was given a queue. But if that is a shared
+  // queue, this is the delay that a `RetryAfterError()` asked for.
   std::optional<absl::Duration> retry_after;
 
   // The number of failures before this one that the sink was not told.

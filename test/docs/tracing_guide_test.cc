@@ -91,7 +91,11 @@ void WorkWithoutAController(workqueue::TracingQueue<std::string>& queue) {
     auto attempt = queue.BeginAttempt(*lease, lease.priority());
     absl::Status status = Deploy(*lease);
     attempt.End(status);
-    if (!status.ok()) queue.AddRateLimited(*lease);
+    if (status.ok()) {
+      queue.Forget(*lease);
+    } else {
+      queue.AddRateLimited(*lease);
+    }
   }
 }
 

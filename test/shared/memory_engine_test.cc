@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "absl/base/config.h"
+#include "absl/base/log_severity.h"
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -48,7 +49,9 @@
 #include "workqueue/interfaces.h"
 #include "workqueue/leader_election/leader_elector.h"
 #include "workqueue/lease.h"
+#include "workqueue/log_sink.h"
 #include "workqueue/redis/redis_options.h"
+#include "workqueue/retry_after.h"
 #include "workqueue/shared/internal/engine.h"
 #include "workqueue/shared/internal/queue_keys.h"
 #include "workqueue/shared/list_shared_queues.h"
@@ -875,6 +878,38 @@ TEST_F(MemoryEngineTest, ALostLeaseCancelsAnAsynchronousReconciliation) {
   EXPECT_EQ(cancelled, 1);
   EXPECT_TRUE(context->Lost());
   EXPECT_EQ(context->Remaining(), absl::ZeroDuration());
+}
+
+// A sink is told no delay of an item that is not tried again.
+TEST_F(MemoryEngineTest, AParkedItemHasNoDelay) {
+  struct Sink final : LogSink {
+    void Log(absl::LogSeverity, absl::string_view) override {}
+    void LogFailure(const ReconcileFailure& failure) override {
+      parked = failure.parked;
+      retry_after = failure.retry_after;
+    }
+    bool parked = false;
+    std::optional<absl::Duration> retry_after;
+  };
+  for (const bool parks : {false, true}) {
+    Sink sink;
+    ControllerOptions<std::string> options;
+    options.queue = *Queue::Create(Options("c"));
+    options.log_sink = &sink;
+    options.reconcile = [](const std::string&) {
+      return RetryAfterError(absl::UnavailableError("no"), absl::Hours(1));
+    };
+    if (parks) options.failures.max_failures = 1;
+    const auto controller =
+        *Controller<std::string>::Create(std::move(options));
+    ASSERT_TRUE(controller->Start().ok());
+    ASSERT_TRUE(Add(*b_, absl::StrCat(parks)).ok());
+    controller->AwaitIdle();
+    EXPECT_TRUE(controller->Stop());
+    EXPECT_EQ(sink.parked, parks);
+    EXPECT_EQ(sink.retry_after,
+              parks ? std::nullopt : std::make_optional(absl::Hours(1)));
+  }
 }
 
 #ifdef ABSL_HAVE_EXCEPTIONS

@@ -107,7 +107,9 @@ class Controller final : private internal::ControllerCore {
   // Returns `absl::InvalidArgumentError`, which names the field and its value,
   // if an option is out of its range or contradicts another one. Returns
   // `absl::InternalError`, with the text of the exception, if the queue's
-  // thread cannot be started or a metrics provider throws.
+  // thread cannot be started or a metrics provider throws. Returns
+  // `absl::ResourceExhaustedError` if another thread cannot be started, which
+  // `reconcile_async` needs.
   static absl::StatusOr<std::unique_ptr<Controller>> Create(
       ControllerOptions<T> options);
 

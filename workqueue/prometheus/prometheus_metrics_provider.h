@@ -88,9 +88,9 @@ namespace workqueue {
 // A controller's metrics have the label `controller` with the controller's
 // name. `controller_runtime_reconcile_total` also has the label `result`, which
 // is "success", "error" or "requeue_after". All time series of a controller
-// exist from its creation on and start at zero. There is no `result="requeue"`,
-// because no `ReconcileResult` asks for that. The histogram has 40 buckets,
-// from 5 ms to 60 s. prometheus-cpp has no native histograms.
+// exist from its creation on and start at zero. There is no `result="requeue"`:
+// `ReconcileResult::NotNow()` counts as "requeue_after". The histogram has 40
+// buckets, from 5 ms to 60 s. prometheus-cpp has no native histograms.
 //
 // The metric of an elector has the label `name` with the elector's name. It is
 // 1 while this process leads, and else 0.

@@ -86,8 +86,8 @@ struct SharedQueueCounts {
 //   * What was acknowledged is not lost if any process, or the server, crashes,
 //     provided that the server writes its log before it answers (`appendonly
 //     yes`, `appendfsync always`, `no-appendfsync-on-rewrite no`) and evicts
-//     nothing (`maxmemory-policy noeviction`). A failover to a replica can lose
-//     what the replica has not received yet.
+//     nothing of it (`maxmemory-policy noeviction`, or a `volatile-` one). A
+//     failover to a replica can lose what the replica has not received yet.
 //   * At most one worker at a time processes an item as long as its lease
 //     lives. After a crash the item is processed again: a lease that expires is
 //     a failure, which `NumRequeues()` counts until a `Forget()`, and the item

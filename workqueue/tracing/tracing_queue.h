@@ -121,7 +121,11 @@ struct TracingQueueOptions {
 //       auto attempt = queue.BeginAttempt(*lease);
 //       absl::Status status = Deploy(*lease);
 //       attempt.End(status);
-//       if (!status.ok()) queue.AddRateLimited(*lease);
+//       if (status.ok()) {
+//         queue.Forget(*lease);
+//       } else {
+//         queue.AddRateLimited(*lease);
+//       }
 //     }
 //
 // How contexts travel:

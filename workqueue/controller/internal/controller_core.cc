@@ -341,7 +341,8 @@ bool ControllerCore::TryFail(LeasedItem& item, const absl::Status& error) {
   if (!printed) return true;  // as LogFailure() would do
   LogFailure([&described] { return described; },
              outcome.lost ? OneMoreFailure(before) : outcome.failures, error,
-             /*terminal=*/false, outcome.parked, asked);
+             /*terminal=*/false, outcome.parked,
+             outcome.parked ? std::nullopt : asked);
   return true;
 }
 
