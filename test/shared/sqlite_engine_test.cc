@@ -11,8 +11,10 @@
 
 #include "workqueue/shared/sqlite/sqlite_engine.h"
 
+#include <sched.h>
 #include <sqlite3.h>
 #include <stdlib.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -372,8 +374,35 @@ TEST_F(SqliteEngineTest, AFileWithTwoNamesIsRefused) {
   EXPECT_EQ(NewQueue(*NewEngine())->Count()->queued, 1u);
 }
 
+// As Kubernetes' subPath does: the log is beside it, where no other container
+// sees it.
+TEST_F(SqliteEngineTest, AFileThatIsMountedByItselfIsRefused) {
+  ASSERT_TRUE(Add(*NewQueue(*NewEngine()), "x").ok());
+  const std::string other = folder_.path() + "/other.db";
+  std::ofstream{other};
+  // Nobody but the thread has the mount.
+  const auto status =
+      Async([&]() -> std::optional<absl::Status> {
+        if (unshare(CLONE_NEWNS) != 0 ||
+            mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+            mount(path_.c_str(), other.c_str(), nullptr, MS_BIND, nullptr) !=
+                0) {
+          return std::nullopt;
+        }
+        return ErrorOf(other);
+      }).get();
+  if (!status) GTEST_SKIP() << "needs a root's rights";
+  EXPECT_TRUE(absl::IsFailedPrecondition(*status)) << *status;
+  EXPECT_TRUE(absl::StrContains(status->message(), other)) << *status;
+  EXPECT_TRUE(absl::StrContains(status->message(), "its folder")) << *status;
+  EXPECT_FALSE(std::filesystem::exists(other + "-wake"));
+  EXPECT_EQ(NewQueue(*NewEngine())->Count()->queued, 1u);
+}
+
 TEST_F(SqliteEngineTest, AFileOnANetworkIsRefused) {
-  for (const uint32_t type : {0x6969u, 0x517bu, 0xff534d42u, 0xfe534d42u}) {
+  for (const uint32_t type :
+       {0x6969u, 0x517bu, 0xff534d42u, 0xfe534d42u, 0x6b414653u, 0x0bd00bd0u,
+        0x01161970u, 0x7461636fu, 0x786f4256u}) {
     file_system = type;
     const absl::Status status = ErrorOf(path_);
     file_system = 0;

@@ -3,6 +3,7 @@
 
 #include "workqueue/shared/sqlite/internal/sqlite_file.h"
 
+#include <fcntl.h>
 #include <linux/magic.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
@@ -50,6 +51,9 @@ constexpr absl::Duration kLongestWait = absl::Milliseconds(10);
 
 constexpr int kEveryThread = std::numeric_limits<int>::max();
 
+// STATX_ATTR_MOUNT_ROOT, which older headers lack.
+constexpr uint64_t kMountRoot = 0x2000;
+
 // How long a process lets another one go first that has waited.
 constexpr absl::Duration kWay = absl::Milliseconds(2);
 
@@ -68,7 +72,8 @@ CREATE INDEX message_of ON message (listener, id);
 absl::Time Now() { return Clock::GetRealClock()->TimeNow(); }
 
 // Whether other machines may have the file, too: SQLite does not notice it. A
-// file system of FUSE may be of either kind, and many are of this machine.
+// file system of FUSE may be of either kind, and many are of this machine. So
+// may be one of 9p: a container of gVisor has its disk by that name.
 bool IsOfNetwork(const struct statfs& place) {
   switch (static_cast<uint32_t>(place.f_type)) {
     case NFS_SUPER_MAGIC:
@@ -77,7 +82,12 @@ bool IsOfNetwork(const struct statfs& place) {
     case 0xfe534d42:  // SMB 2
     case 0x00c36400:  // Ceph
     case AFS_SUPER_MAGIC:
+    case 0x6b414653:  // AFS of the kernel
     case CODA_SUPER_MAGIC:
+    case 0x0bd00bd0:  // Lustre
+    case 0x01161970:  // GFS2
+    case 0x7461636f:  // OCFS2
+    case 0x786f4256:  // VirtualBox
       return true;
     default:
       return false;
@@ -248,6 +258,15 @@ absl::Status SqliteFile::CheckPlace() {
         "the file \"", path_, "\" has ", about.st_nlink,
         " names, and SQLite keeps a log beside each; remove the other hard "
         "links"));
+  }
+  // A kernel before 5.8 does not tell it.
+  struct statx mounted = {};
+  statx(AT_FDCWD, file, 0, STATX_BASIC_STATS, &mounted);
+  if ((mounted.stx_attributes & kMountRoot) != 0) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the file \"", path_,
+        "\" is mounted by itself, and SQLite keeps a log beside each mount; "
+        "mount its folder"));
   }
   if (IsOfNetwork(place)) {
     return absl::FailedPreconditionError(absl::StrCat(
