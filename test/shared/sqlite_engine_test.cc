@@ -30,6 +30,7 @@
 #include <future>  // NOLINT(build/c++11)
 #include <iostream>
 #include <memory>
+#include <new>
 #include <optional>
 #include <set>
 #include <string>
@@ -38,6 +39,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/config.h"
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -687,6 +689,25 @@ TEST_F(SqliteEngineTest, ACallThatFailsByItselfHasItsErrorAndWritesNothing) {
                   .ok());
   EXPECT_EQ(found, std::nullopt);
 }
+
+#ifdef ABSL_HAVE_EXCEPTIONS
+
+// It would keep all threads and processes from the file.
+TEST_F(SqliteEngineTest, ACallThatThrowsEndsItsTransaction) {
+  const auto file = NewFile();
+  for (const bool writes : {true, false}) {
+    EXPECT_EQ(file->Run({absl::InfiniteFuture(), writes},
+                        [](internal::EngineTables&, bool) -> absl::Status {
+                          throw std::bad_alloc();
+                        }),
+              absl::InternalError("std::bad_alloc"));
+    Connection(path_).Do("BEGIN IMMEDIATE");
+    int64_t listener = 0;
+    EXPECT_TRUE(AddListener(*file, &listener).ok());
+  }
+}
+
+#endif  // ABSL_HAVE_EXCEPTIONS
 
 // While another process writes, calls meet in one transaction. One of them is
 // made again in a file that is full.

@@ -22,6 +22,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "workqueue/base/exceptions.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/base/trampoline.h"
 #include "workqueue/clock/clock.h"
@@ -609,7 +610,10 @@ void SharedQueueCore::SendTogether(bool alone) {
   awaits_answer_since_ = start;
   {
     const MutexUnlock unlock(&mu_);
-    reply = engine_->Apply(request, deadline);
+    if (!TryCall([&] { reply = engine_->Apply(request, deadline); })) {
+      reply = MakeError(absl::StatusCode::kUnknown,
+                        "the request has thrown an exception");
+    }
     round_trip = MachineClock()->TimeNow() - start;
   }
   awaits_answer_since_ = absl::InfiniteFuture();

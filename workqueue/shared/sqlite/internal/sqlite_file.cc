@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <filesystem>  // NOLINT(build/c++17)
 #include <limits>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,6 +32,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "workqueue/base/exceptions.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/shared/internal/ordered_store.h"
@@ -185,8 +187,8 @@ absl::Status SqliteFile::StatusOf(int code) const {
 
 void SqliteFile::Fail(int code) {
   if (!error_.ok()) return;
-  error_ = StatusOf(code);
   is_busy_ = IsBusy(code);
+  error_ = CatchAsStatus([&] { return StatusOf(code); });
 }
 
 absl::StatusOr<std::unique_ptr<SqliteFile>> SqliteFile::Open(
@@ -350,8 +352,9 @@ absl::Status SqliteFile::Run(const Call& call, const Body& body) {
     return job.done || (!job.taken && (!busy_ || job.IsInterrupted()));
   };
   const auto is_free = [&job] { return !job.taken; };
+  std::list<Job*> jobs = {&job};
   MutexLock lock(&mu_);
-  jobs_.push_back(&job);
+  jobs_.splice(jobs_.end(), jobs);
   while (!job.done) {
     Clock::GetRealClock()->AwaitWithDeadline(&mu_, absl::Condition(&may_go_on),
                                              call.deadline);
@@ -359,7 +362,7 @@ absl::Status SqliteFile::Run(const Call& call, const Body& body) {
     mu_.Await(absl::Condition(&is_free));
     if (job.done) break;
     if (busy_) {
-      jobs_.erase(std::find(jobs_.begin(), jobs_.end(), &job));
+      jobs_.remove(&job);
       return absl::UnavailableError(absl::StrCat(
           "the file \"", path_, "\": earlier calls are in progress"));
     }
@@ -369,12 +372,13 @@ absl::Status SqliteFile::Run(const Call& call, const Body& body) {
 }
 
 void SqliteFile::Lead(Job* own) {
-  std::vector<Job*> jobs, others;
-  for (Job* it : jobs_) {
-    it->taken = it == own || !(it->alone || own->alone);
-    (it->taken ? jobs : others).push_back(it);
+  // Takes no memory: then the jobs could not end.
+  std::list<Job*> jobs;
+  for (auto it = jobs_.begin(); it != jobs_.end();) {
+    const auto job = it++;
+    (*job)->taken = *job == own || !((*job)->alone || own->alone);
+    if ((*job)->taken) jobs.splice(jobs.end(), jobs_, job);
   }
-  jobs_ = std::move(others);
   busy_ = true;
   absl::Status status;
   {
@@ -383,24 +387,27 @@ void SqliteFile::Lead(Job* own) {
   }
   busy_ = false;
   const bool is_full = absl::IsResourceExhausted(status);
-  for (Job* it : jobs) {
+  const bool has_company = jobs.size() > 1;
+  while (!jobs.empty()) {
+    Job* const it = jobs.front();
     it->taken = false;
     // Those that are over end. The others go on, and one of them leads; but
     // each for itself after an error: one that only adds, or fails by itself,
     // must not fail the others.
     if ((is_full && !it->full) || absl::IsAborted(status) ||
-        (absl::IsUnavailable(status) && jobs.size() > 1 && !it->IsOver())) {
+        (absl::IsUnavailable(status) && has_company && !it->IsOver())) {
       it->alone = it->alone || !is_busy_;
       it->full = is_full;
-      jobs_.push_back(it);
+      jobs_.splice(jobs_.end(), jobs, jobs.begin());
     } else {
       if (!status.ok()) it->status = status;
       it->done = true;
+      jobs.pop_front();
     }
   }
 }
 
-absl::Status SqliteFile::TryTogether(const std::vector<Job*>& jobs) {
+absl::Status SqliteFile::TryTogether(const std::list<Job*>& jobs) {
   const bool writes = std::any_of(jobs.begin(), jobs.end(),
                                   [](const Job* it) { return it->writes; });
   const bool full = writes && jobs.front()->full;
@@ -570,24 +577,26 @@ class SqliteFile::Tables final : public EngineTables, private OrderedStore {
   int64_t queue_ = 0;
 };
 
-absl::Status SqliteFile::TryOnce(const std::vector<Job*>& jobs, bool writes,
+absl::Status SqliteFile::TryOnce(const std::list<Job*>& jobs, bool writes,
                                  bool full) {
   has_messages_ = false;
   is_busy_ = false;
   error_ = absl::OkStatus();
-  Row(this, writes ? "BEGIN IMMEDIATE" : "BEGIN").Step();
-  absl::Status status = CheckFile();
-  Tables tables(this);
   bool fails = false;
-  for (Job* it : jobs) {
-    if (status.ok()) it->status = it->body(tables, full);
-    fails |= !it->status.ok();
-  }
-  if (status.ok() && !error_.ok()) status = error_;
-  if (status.ok() && fails && jobs.size() > 1) {
-    status = absl::AbortedError("one of the jobs has failed");
-  }
-  if (status.ok() && !fails) status = Commit();
+  const absl::Status status = CatchAsStatus([&]() -> absl::Status {
+    Row(this, writes ? "BEGIN IMMEDIATE" : "BEGIN").Step();
+    absl::Status found = CheckFile();
+    if (!found.ok()) return found;
+    Tables tables(this);
+    for (Job* it : jobs) {
+      it->status = CatchAsStatus([&] { return it->body(tables, full); });
+      fails |= !it->status.ok();
+    }
+    if (!error_.ok()) return error_;
+    if (!fails) return Commit();
+    if (jobs.size() == 1) return absl::OkStatus();
+    return absl::AbortedError("one of the jobs has failed");
+  });
   if (!status.ok() || fails) RollBack();
   return status;
 }
@@ -617,11 +626,13 @@ absl::Status SqliteFile::CheckFile() {
 
 absl::Status SqliteFile::Commit() {
   Row(this, "COMMIT").Step();
-  // What is on the disk then is not known.
-  if (absl::IsUnavailable(error_) && !is_busy_) {
-    return absl::UnknownError(error_.message());
+  if (is_busy_ || !(absl::IsUnavailable(error_) || absl::IsInternal(error_))) {
+    return error_;
   }
-  return error_;
+  // What is on the disk then is not known.
+  absl::Status unknown(absl::StatusCode::kUnknown, "");
+  TryCall([&] { unknown = absl::UnknownError(error_.message()); });
+  return unknown;
 }
 
 void SqliteFile::RollBack() {
