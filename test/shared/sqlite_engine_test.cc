@@ -518,6 +518,34 @@ TEST_F(SqliteEngineTest, ACallDoesNotWaitForTheEndOfOthers) {
   EXPECT_TRUE(waits[0].get().ok());
 }
 
+// Else a long snapshot would keep all other processes from the file.
+TEST_F(SqliteEngineTest, ACallThatReadsIsInNobodysWay) {
+  const auto file = NewFile();
+  absl::Notification reads, ends;
+  std::vector<std::future<absl::Status>> calls;
+  const auto run = [&](bool writes, absl::Notification* begun) {
+    calls.push_back(Async([&file, &ends, writes, begun] {
+      return file->Run({absl::InfiniteFuture(), writes},
+                       [&](internal::EngineTables&, bool /*full*/) {
+                         if (begun == nullptr) return absl::OkStatus();
+                         begun->Notify();
+                         ends.WaitForNotification();
+                         return absl::OkStatus();
+                       });
+    }));
+  };
+  // They meet while this reads.
+  Read(*file, [&](auto&) {
+    run(/*writes=*/true, nullptr);
+    run(/*writes=*/false, &reads);
+    for (int i = 0; i < 1000; ++i) std::this_thread::yield();
+  });
+  reads.WaitForNotification();
+  Connection(path_).Do("BEGIN IMMEDIATE");
+  ends.Notify();
+  for (auto& it : calls) EXPECT_TRUE(it.get().ok());
+}
+
 // A call that writes would let the other process go first.
 TEST_F(SqliteEngineTest, ACallThatReadsGivesNoWay) {
   const auto file = NewFile();

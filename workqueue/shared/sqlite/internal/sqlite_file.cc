@@ -376,7 +376,9 @@ void SqliteFile::Lead(Job* own) {
   std::list<Job*> jobs;
   for (auto it = jobs_.begin(); it != jobs_.end();) {
     const auto job = it++;
-    (*job)->taken = *job == own || !((*job)->alone || own->alone);
+    // One that only reads, and may take long, must not lock others out.
+    (*job)->taken = *job == own || ((*job)->writes == own->writes &&
+                                    !(*job)->alone && !own->alone);
     if ((*job)->taken) jobs.splice(jobs.end(), jobs_, job);
   }
   busy_ = true;
@@ -408,8 +410,7 @@ void SqliteFile::Lead(Job* own) {
 }
 
 absl::Status SqliteFile::TryTogether(const std::list<Job*>& jobs) {
-  const bool writes = std::any_of(jobs.begin(), jobs.end(),
-                                  [](const Job* it) { return it->writes; });
+  const bool writes = jobs.front()->writes;
   const bool full = writes && jobs.front()->full;
   const auto is_over = [](const Job* it) { return it->IsOver(); };
   // One that only reads is in nobody's way.

@@ -34,9 +34,10 @@ namespace workqueue::internal {
 // to it. "SQLite" in docs/shared-queue.md has the tables.
 //
 // A thread that has something to do while nobody else does begins a
-// transaction, and takes into it what the other threads have brought meanwhile:
-// so the disk is synced once for all of them. Of several processes one has a
-// transaction that writes. The others wait for the end of it, and take turns.
+// transaction, and takes into it what the other threads have brought meanwhile,
+// if it writes as they do: so the disk is synced once for all of them. Of
+// several processes one has a transaction that writes. The others wait for the
+// end of it, and take turns.
 //
 // Thread-safe.
 class SqliteFile final : public EngineDatabase {
