@@ -618,6 +618,7 @@ void StoredQueue::ForgetSilentClients() {
     }
     StopWaiting(&*client);
     store_.Delete(after);
+    if (on_forgotten_) on_forgotten_(id);
   }
 }
 

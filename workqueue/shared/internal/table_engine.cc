@@ -349,9 +349,16 @@ absl::StatusOr<EngineReply> TableEngine::Client::Apply(
           }
           return heard;
         };
+        // Behind a pooler nothing else tells that its process has ended. If it
+        // lives, it listens again.
+        const auto on_forgotten = [&tables](const std::string& client) {
+          int64_t listener = 0;
+          if (!absl::SimpleAtoi(client, &listener)) return;
+          tables.RemoveListener(listener);
+        };
         OrderedStore* const store = tables.Open(*queue);
         store->Prefetch(wanted);
-        StoredQueue rules(store, send, kMostDue, MaxItemBytes());
+        StoredQueue rules(store, send, kMostDue, MaxItemBytes(), on_forgotten);
         std::vector<EngineOperation> inbox;
         // A queue that has been shut down would drop it.
         if (!full && !opens && !rules.IsShutDown()) inbox = tables.TakeInbox();
