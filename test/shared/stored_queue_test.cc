@@ -215,6 +215,26 @@ TEST_F(StoredQueueTest, ASnapshotDoesNotLookAtGroupsThatOnlyWait) {
   EXPECT_EQ(noting_.looks, looks);
 }
 
+TEST_F(StoredQueueTest, APartOfASnapshotWantsWhatComesAfterTheLastOne) {
+  EngineSnapshotRequest request;
+  request.max = 1000;
+  std::vector<Operation> adds;
+  for (int i = 0; i < 300; ++i) {
+    adds.push_back({Operation::kAdd, absl::StrCat(i)});
+  }
+  Apply("one", 1, 0, std::move(adds));
+  const EngineSnapshot first = queue_.TakeSnapshot(request, 1);
+  ASSERT_EQ(first.queued.size(), 250u);
+  request.from = first.go_on;
+  const WantedEntries wanted = StoredQueue::WantedBy(request);
+  ASSERT_FALSE(wanted.ranges.empty());
+  for (const auto& it : wanted.ranges) {
+    const bool goes_on = it.prefix == "r";
+    EXPECT_EQ(it.most, goes_on ? 251u : 0u);
+    EXPECT_EQ(it.after, goes_on ? first.go_on[2] : "");
+  }
+}
+
 TEST_F(StoredQueueTest, AShutdownRemovesInPartsWhatNobodySees) {
   const int64_t token =
       Apply("one", 100, 1, {{Operation::kAdd, "f"}}).items.at(0).token;

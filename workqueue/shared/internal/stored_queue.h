@@ -88,7 +88,6 @@ class StoredQueue {
       const EngineRequest& request, int64_t clock, int64_t run, bool full,
       const std::vector<EngineOperation>& inbox = {});
 
-  // In one part.
   EngineSnapshot TakeSnapshot(const EngineSnapshotRequest& request,
                               int64_t clock);
 

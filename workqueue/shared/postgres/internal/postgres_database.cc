@@ -614,7 +614,7 @@ void PostgresDatabase::Tables::Prefetch(const WantedEntries& wanted) {
   std::vector<std::string> firsts;
   for (const WantedEntries::Range& range : wanted.ranges) {
     wanted_[range.prefix[0]] = range;
-    firsts.push_back(range.prefix);
+    firsts.push_back(LeastKey(range.prefix, range.after));
   }
   Fetch(wanted.keys, wanted.ranges, firsts);
 }
