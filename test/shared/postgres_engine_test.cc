@@ -1346,6 +1346,25 @@ TEST_F(PostgresServerTest, ARequestPassesNoRemains) {
   EXPECT_LT(many, 3 * few);
 }
 
+// Those of workers that have waited.
+TEST_F(PostgresServerTest, AnAddInATransactionPassesNoRemains) {
+  const auto engine = NewEngine(*server_);
+  const auto queue = NewQueue(*engine);
+  Connection open(server_->address()), own(server_->address());
+  open.Do("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1");
+  own.Do(
+      "INSERT INTO workqueue.entry SELECT id, 't'::bytea || int8send(n), 1, ''"
+      " FROM workqueue.queue, generate_series(1, 10000) n ORDER BY random()");
+  own.Do("DELETE FROM workqueue.entry WHERE key >= 't' AND key < 'u'");
+  ASSERT_TRUE(Add(*queue, "x").ok());
+  Connection adds(server_->address());
+  adds.Do("BEGIN");
+  adds.Do(absl::StrCat("SELECT workqueue.add('", name_, "', 'y')"));
+  EXPECT_LT(std::stoi(adds.Do("SELECT pg_stat_get_xact_blocks_fetched("
+                              "'workqueue.entry'::regclass)")),
+            1000);
+}
+
 TEST_F(PostgresServerTest, CallsWaitForALockOnlyUntilTheirDeadline) {
   const auto engine = NewEngine(*server_);
   auto options = Options(*engine);

@@ -151,7 +151,11 @@ BEGIN
     'workqueue_' || '{s}.listener'::regclass::oid || '_' ||
       convert_from(e.value, 'UTF8'), '')
     FROM {s}.entry e
-    WHERE e.queue = found.id AND e.key >= 't' AND e.key < 'u'
+    WHERE e.queue = found.id AND e.key < 'u' AND e.key >= greatest('t', (
+      SELECT u.key FROM (SELECT x.prefixes, x.keys FROM {s}.front x
+        WHERE x.queue <= found.id AND x.queue >= found.id
+        ORDER BY x.queue DESC, x.version DESC LIMIT 1) f,
+        unnest(f.prefixes, f.keys) AS u(prefix, key) WHERE u.prefix = 't'))
     ORDER BY e.key LIMIT 1;
 END $$;
 CREATE OR REPLACE FUNCTION {s}.add(
