@@ -70,7 +70,7 @@ class BucketRateLimiter final : public RateLimiter<T> {
   static absl::StatusOr<std::unique_ptr<BucketRateLimiter>> Create(
       std::shared_ptr<TokenBucket> bucket) {
     if (bucket == nullptr) {
-      return absl::InvalidArgumentError("bucket must not be null");
+      return absl::InvalidArgumentError("bucket is null; it must be given");
     }
     return absl::WrapUnique(new BucketRateLimiter(std::move(bucket)));
   }

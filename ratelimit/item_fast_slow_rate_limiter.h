@@ -77,8 +77,8 @@ class ItemFastSlowRateLimiter final : public RateLimiter<T> {
     if (!status.ok()) return status;
     if (max_fast_attempts < 0) {
       return absl::InvalidArgumentError(
-          absl::StrCat("max_fast_attempts must not be negative, but is ",
-                       max_fast_attempts));
+          absl::StrCat("max_fast_attempts is ", max_fast_attempts,
+                       "; it must not be negative"));
     }
     status = internal::CheckMaxTrackedItems(max_tracked_items);
     if (!status.ok()) return status;

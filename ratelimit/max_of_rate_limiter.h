@@ -50,12 +50,13 @@ class MaxOfRateLimiter final : public RateLimiter<T> {
   static absl::StatusOr<std::unique_ptr<MaxOfRateLimiter>> Create(
       std::vector<std::unique_ptr<RateLimiter<T>>> limiters) {
     if (limiters.empty()) {
-      return absl::InvalidArgumentError("limiters must not be empty");
+      return absl::InvalidArgumentError(
+          "limiters is empty; it must have at least one limiter");
     }
     for (size_t i = 0; i < limiters.size(); ++i) {
       if (limiters[i] == nullptr) {
         return absl::InvalidArgumentError(
-            absl::StrCat("limiters[", i, "] must not be null"));
+            absl::StrCat("limiters[", i, "] is null; it must be given"));
       }
     }
     return absl::WrapUnique(new MaxOfRateLimiter(std::move(limiters)));

@@ -57,16 +57,17 @@ bool IsUnlimited(double rate) {
 
 absl::Status CheckRateAndBurst(double rate, int64_t burst) {
   if (std::isnan(rate) || rate < 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("rate must be a number and not negative, but is ", rate));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "rate is ", rate, "; it must be a number and not negative"));
   }
   if (burst < 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat("burst must not be negative, but is ", burst));
+        absl::StrCat("burst is ", burst, "; it must not be negative"));
   }
   if (burst == 0 && !IsUnlimited(rate)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "burst must not be 0 unless rate is infinite, but rate is ", rate));
+    return absl::InvalidArgumentError(
+        absl::StrCat("burst is 0; it must be at least 1 unless rate, which is ",
+                     rate, ", is infinite"));
   }
   return absl::OkStatus();
 }
@@ -97,7 +98,7 @@ absl::StatusOr<std::unique_ptr<TokenBucket>> TokenBucket::Create(double rate,
   absl::Status status = CheckRateAndBurst(rate, burst);
   if (!status.ok()) return status;
   if (clock == nullptr) {
-    return absl::InvalidArgumentError("clock must not be null");
+    return absl::InvalidArgumentError("clock is null; it must be given");
   }
   return absl::WrapUnique(new TokenBucket(rate, burst, clock));
 }
@@ -142,11 +143,11 @@ absl::Status TokenBucket::DoWait(
     MutexLock lock(&mu_);
     if (n < 0) {
       return absl::InvalidArgumentError(
-          absl::StrCat("n must not be negative, but is ", n));
+          absl::StrCat("n is ", n, "; it must not be negative"));
     }
     if (n > burst_ && !IsUnlimited(rate_)) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "n must not exceed burst, which is ", burst_, ", but is ", n));
+          "n is ", n, "; it must not exceed burst, which is ", burst_));
     }
     now = clock_->TimeNow();
     reservation = ReserveWithin(n, now, timeout);

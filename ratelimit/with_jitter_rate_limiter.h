@@ -51,10 +51,10 @@ class WithJitterRateLimiter final : public RateLimiter<T> {
   static absl::StatusOr<std::unique_ptr<WithJitterRateLimiter>> Create(
       std::unique_ptr<RateLimiter<T>> limiter, std::shared_ptr<Jitter> jitter) {
     if (limiter == nullptr) {
-      return absl::InvalidArgumentError("limiter must not be null");
+      return absl::InvalidArgumentError("limiter is null; it must be given");
     }
     if (jitter == nullptr) {
-      return absl::InvalidArgumentError("jitter must not be null");
+      return absl::InvalidArgumentError("jitter is null; it must be given");
     }
     return absl::WrapUnique(
         new WithJitterRateLimiter(std::move(limiter), std::move(jitter)));

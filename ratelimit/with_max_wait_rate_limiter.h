@@ -46,7 +46,7 @@ class WithMaxWaitRateLimiter final : public RateLimiter<T> {
   static absl::StatusOr<std::unique_ptr<WithMaxWaitRateLimiter>> Create(
       std::unique_ptr<RateLimiter<T>> limiter, absl::Duration max_delay) {
     if (limiter == nullptr) {
-      return absl::InvalidArgumentError("limiter must not be null");
+      return absl::InvalidArgumentError("limiter is null; it must be given");
     }
     absl::Status status =
         internal::CheckFiniteAndNotNegative("max_delay", max_delay);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <list>
 #include <memory>
 #include <string>
 #include <utility>
@@ -147,6 +148,8 @@ class DelayingQueue final
     stopped_ = true;
     add_channel_.Close();
     loop_->Remove(this);
+    // An add whose item has been got may still hold it.
+    const MutexLock lock(&mu_);
   }
 
   DelayingQueue(const DelayingQueue&) = delete;
@@ -164,7 +167,7 @@ class DelayingQueue final
     const absl::Time now = clock_->TimeNow();
     MutexLock lock(&mu_);
     if (ShuttingDown()) return false;
-    DrainAddChannel(now);
+    DrainAddChannel(now, &hash);
     auto* const entry = waiting_.Find(item, hash);
     if (entry == nullptr) return false;
     waiting_.Remove(entry);
@@ -331,7 +334,6 @@ class DelayingQueue final
     HoldCallbacks hold;
     MutexLock lock(&mu_);
     if (ShuttingDown()) return internal::ShuttingDownError();
-    DrainAddChannel(now);
     // Also for what has been moved before something throws.
     absl::Cleanup wake = [this, delay]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
       if (delay > absl::ZeroDuration()) {
@@ -340,6 +342,7 @@ class DelayingQueue final
     };
     for (const T& item : items) {
       const size_t hash = Hash()(item);
+      DrainAddChannel(now, &hash);
       if (delay <= absl::ZeroDuration()) {
         status.Update(AddInsteadOfWaiting(item, hash));
       } else {
@@ -361,7 +364,7 @@ class DelayingQueue final
       HoldCallbacks hold;
       const internal::MutexTryLock lock(&mu_);
       if (!lock.held()) return;  // The queue below may call this function.
-      DrainAddChannel(now);
+      DrainAddChannel(now, &hash);
       taken = AddInsteadOfWaiting(item, hash).ok();
     });
     return taken;
@@ -384,8 +387,7 @@ class DelayingQueue final
     if (ShuttingDown()) {
       add_channel_.Close();
       MutexLock lock(&mu_);
-      decltype(received_)().swap(received_);
-      taken_in_ = 0;
+      received_.clear();
       waiting_.Clear();
       return absl::InfiniteFuture();
     }
@@ -404,29 +406,45 @@ class DelayingQueue final
     absl::Time next = waiting_.NextWake();
     if (!took_in_all) next = (std::min)(next, now + internal::RetryDelay());
     // An exception in another thread may have left some to be taken in.
-    const bool may_sleep = add_channel_.SleepUntil(next) && received_.empty();
+    const bool may_sleep = add_channel_.SleepUntil(next) &&
+                           (received_.empty() || received_.front().empty());
     return may_sleep || !took_in_all ? next : absl::InfinitePast();
   }
 
-  // Takes in the additions so far. If something throws, the next call takes in
-  // the rest.
-  void DrainAddChannel(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    const auto insert_received = [this, now]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-      for (; taken_in_ < received_.size(); ++taken_in_) {
-        auto& addition = received_[taken_in_];
-        waiting_.Insert(std::move_if_noexcept(addition.item), addition.hash,
-                        addition.ready_at, now);
+  // Takes in the additions so far. One that throws keeps no other waiting, and
+  // is tried again by the next call. Throws if one is left that hashes to
+  // `*hash`, or, if `hash` is null, if any is.
+  void DrainAddChannel(absl::Time now, const size_t* hash = nullptr)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    using Addition = typename AddChannel::Addition;
+    if (received_.empty() || !received_.back().empty()) {
+      received_.emplace_back();
+    }
+    add_channel_.Receive(&received_.back());
+    const auto take_in =
+        [this, now](Addition* addition) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+          waiting_.Insert(std::move_if_noexcept(addition->item), addition->hash,
+                          addition->ready_at, now);
+          addition->taken_in = true;
+        };
+    Addition* failed = nullptr;
+    for (auto next = received_.begin(); next != received_.end();) {
+      const auto batch = next++;
+      bool done = true;
+      for (Addition& it : *batch) {
+        if (it.taken_in || internal::TryCall([&] { take_in(&it); })) continue;
+        done = false;
+        if (hash == nullptr || *hash == it.hash) failed = &it;
       }
-      received_.clear();
-      taken_in_ = 0;
+      if (!done) continue;
+      batch->clear();
       // The channel may have grown beyond its size.
-      if (received_.capacity() > 2 * AddChannel::kCapacity) {
-        decltype(received_)().swap(received_);
+      if (received_.size() > 1 ||
+          batch->capacity() > 2 * AddChannel::kCapacity) {
+        received_.erase(batch);
       }
-    };
-    insert_received();  // what an exception left
-    add_channel_.Receive(&received_);
-    insert_received();
+    }
+    if (failed != nullptr) take_in(failed);
   }
 
   // Returns the number of waiting items.
@@ -501,8 +519,9 @@ class DelayingQueue final
   // full.
   sync::Mutex mu_;
   WaitingItems waiting_ ABSL_GUARDED_BY(mu_);
-  std::vector<typename AddChannel::Addition> received_ ABSL_GUARDED_BY(mu_);
-  size_t taken_in_ ABSL_GUARDED_BY(mu_) = 0;  // how many of received_
+  // What has been received at once, as long as not all of it is taken in.
+  std::list<std::vector<typename AddChannel::Addition>> received_
+      ABSL_GUARDED_BY(mu_);
   internal::ErrorLog errors_;
 
   const std::shared_ptr<WaitingLoop> loop_;

@@ -209,7 +209,9 @@ using ItemReceiver = absl::FunctionRef<void(const T& item, int priority)>;
 //
 //   * `absl::CancelledError`: the queue has been shut down or closed, and a get
 //     has found it empty.
-//   * `absl::DeadlineExceededError`: there was no item within the timeout.
+//   * `absl::DeadlineExceededError`: there was no item within the timeout. That
+//     of a queue in memory has no message, because a caller that polls would
+//     pay for it.
 //   * `absl::InvalidArgumentError`: an argument is wrong; names it and its
 //     value.
 //   * `absl::FailedPreconditionError` of a queue in memory: the call would
@@ -514,11 +516,11 @@ class Interface {
 
   // Returns OK if the queue does its work, as far as this object knows. A queue
   // whose items live elsewhere otherwise returns the error of its last request,
-  // with the time since when there was no answer, also if that request still
-  // waits for one (a `SharedQueue`: after two seconds, or half of
-  // `call_timeout` if that is less), or says which settings there may lose
-  // items, if its options do not allow that. Does not block. A queue
-  // in memory does its work.
+  // with the time since when there was no answer, on the machine's clock, also
+  // if that request still waits for one (a `SharedQueue`: after two seconds, or
+  // half of `call_timeout` if that is less), or says which settings there may
+  // lose items, if its options do not allow that. Does not block. A queue in
+  // memory does its work.
   virtual absl::Status Healthy() const { return absl::OkStatus(); }
 
   // Returns the clock on which this object measures timeouts and delays. Never

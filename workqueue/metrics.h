@@ -155,10 +155,11 @@ class MetricsProvider {
     return nullptr;
   }
 
-  // The seconds for which the engine has not answered; zero while it does, or
-  // if a request has waited for less than two seconds, or half of the time of a
-  // call. Set every 500 ms, but not during a request that no worker makes: the
-  // time is told at the end of the call, then. The default returns null.
+  // The seconds for which the engine has not answered, on the machine's clock;
+  // zero while it does, or if a request has waited for less than two seconds,
+  // or half of the time of a call. Set every 500 ms, but not during a request
+  // that no worker makes: the time is told at the end of the call, then. The
+  // default returns null.
   virtual std::unique_ptr<SettableGaugeMetric>
   NewEngineUnreachableSecondsMetric(absl::string_view /*name*/) {
     return nullptr;

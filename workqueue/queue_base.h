@@ -134,6 +134,8 @@ class QueueBase : public InterfaceType {
     bool EndLeases(absl::Span<QueuedItem<T>* const>,
                    internal::LeaseEnd end) override {
       const std::unique_ptr<CopiedItem> self(this);
+      // The end of the item may be what the queue is destroyed after.
+      queue_->leases_.Decrement();
       bool in_time = true;
       const bool ended = internal::TryCall([this, end, &in_time] {
         if (end == internal::LeaseEnd::kGivenBack) {
@@ -142,7 +144,6 @@ class QueueBase : public InterfaceType {
           in_time = queue_->Done(this->item());
         }
       });
-      queue_->leases_.Decrement();
       return ended && in_time;
     }
 

@@ -101,6 +101,8 @@ struct SnapshotBase {
 //       default/cache for 1.5s, added again
 //     1 waiting:
 //       default/mail for another 30s (failures: 1, last error: NOT_FOUND: a)
+//     1 parked:
+//       default/bad for 2h (failures: 10, last error: NOT_FOUND: b)
 //
 // If there are more items than the snapshot has, the heading says so, as in "2
 // of 1000000 queued:".
@@ -215,6 +217,14 @@ struct Snapshot : SnapshotBase {
       PrintItem(os, it.item);
       os << " for another " << it.ready_at - taken_at;
       PrintNotes(os, it.priority, it.failures, it.last_error);
+    }
+    if (num_parked.value_or(0) > 0) {
+      PrintHeading(os, parked.size(), *num_parked, " parked");
+    }
+    for (const FailedItem<T>& it : parked) {
+      PrintItem(os, it.item);
+      os << " for " << taken_at - it.last_failed_at;
+      PrintNotes(os, /*priority=*/0, it.failures, it.last_error);
     }
     for (const OrderingBound<T>& it : bounds) {
       if (!it.holds_back) continue;

@@ -11,7 +11,6 @@ required_conan_version = ">=2.0"
 # The option of each part, and what it requires.
 PARTS = {
     "inspect": ["civetweb/[>=1.15 <2]", "nlohmann_json/[>=3.11.2 <4]"],
-    "opentelemetry": ["opentelemetry-cpp/[>=1.28 <2]"],
     "postgres": ["libpq/[>=14 <19]"],
     "prometheus": ["prometheus-cpp/[>=1.0 <2]"],
     "shared_queue": ["hiredis/[>=0.14.1 <2]"],
@@ -78,7 +77,7 @@ class WorkqueueConan(ConanFile):
             self.cpp_info.libs = [
                 "workqueue_leader_election", "workqueue_shared_testing", "workqueue_shared",
                 "workqueue_redis", *self.cpp_info.libs]
-        for part in ("postgres", "sqlite", "opentelemetry", "prometheus", "inspect"):
+        for part in ("postgres", "sqlite", "prometheus", "inspect"):
             if self.options.get_safe(part):
                 self.cpp_info.libs.insert(0, "workqueue_" + part)
         if self.settings.os in ("Linux", "FreeBSD"):

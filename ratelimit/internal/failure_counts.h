@@ -40,7 +40,7 @@ inline absl::Duration ExponentialDelay(absl::Duration base, absl::Duration max,
 inline absl::Status CheckMaxTrackedItems(size_t max_tracked_items) {
   if (max_tracked_items > 0) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
-      "max_tracked_items must be at least 1, but is ", max_tracked_items));
+      "max_tracked_items is ", max_tracked_items, "; it must be at least 1"));
 }
 
 // FailureCounts

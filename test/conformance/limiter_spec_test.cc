@@ -81,7 +81,7 @@ TEST(ParseLimiterTest, ReportsErrors) {
       {"fastslow(1s,2s,3s)", "not a number of attempts: \"3s\""},
       {"fastslow(1s,2s,)", "not a number of attempts: \"\""},
       {"fastslow(1s,2s,-1)",
-       "max_fast_attempts must not be negative, but is -1"},
+       "max_fast_attempts is -1; it must not be negative"},
       {"maxof(exponential(1s,2s))", "want , in the limiter, got \")\""},
       {"maxof(exponential(1s,2s),5s)", "unknown limiter \"5s\""},
       {"maxof(a,b)", "unknown limiter \"a\""},

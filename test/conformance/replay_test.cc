@@ -394,8 +394,8 @@ TEST(DifferenceTest, GetAfterShutDownIsNoDifference) {
 TEST(DifferenceTest, RefusalIsADifference) {
   EXPECT_THAT(Replay("bucket rate=1 burst=1\nsetlimit -1\n"),
               Is(Kind::kDiffers, 2,
-                 "setlimit -1: want <done>, got INVALID_ARGUMENT: rate must be "
-                 "a number and not negative, but is -1"));
+                 "setlimit -1: want <done>, got INVALID_ARGUMENT: rate is -1; "
+                 "it must be a number and not negative"));
   EXPECT_THAT(Replay("bucket rate=1 burst=1\nsetburst -1\n"),
               Is(Kind::kDiffers, 2, HasSubstr("got INVALID_ARGUMENT: burst")));
 }
@@ -424,7 +424,7 @@ TEST(ErrorTest, IsReportedWithItsLine) {
       {"limiter maxwait(exponential(1s,2s),-1s)\nwhen a = 1s\n", 1,
        "max_delay is -1s; it must be finite and not negative"},
       {"bucket rate=-1 burst=1\ntokens = 1\n", 1,
-       "rate must be a number and not negative, but is -1"},
+       "rate is -1; it must be a number and not negative"},
       {"queue base\nadd a\n\nfrobnicate\n", 4,
        "unknown operation \"frobnicate\""},
       {"queue base\nadd a\nget = a b\n", 3, "unexpected \"b\""},

@@ -208,6 +208,15 @@ TEST_P(ControllerSourcesTest, ASourceThatHasEndedIsTheReason) {
                 "nodes: torn (it has ended)"));
 }
 
+TEST_P(ControllerSourcesTest, ASourceNeedsNoName) {
+  auto options = OptionsWith(
+      [](Context&) -> absl::Status { return absl::DataLossError("torn"); });
+  options.sources[0].name = "";
+  options.sources[0].wait_for_sync = true;
+  const auto controller = New(std::move(options));
+  EXPECT_EQ(controller->Start(), absl::DataLossError("a source: torn"));
+}
+
 TEST_P(ControllerSourcesTest, ASourceThatReturnsOkIsToldAndHealthy) {
   absl::Notification end;
   const auto controller = Started(OptionsWith([&end](Context&) {

@@ -227,12 +227,13 @@ TEST_P(SourceTest, ASourceThatIsNotInSyncInTimeEndsTheStart) {
   }));
   options.sources[1].wait_for_sync = true;
   options.sources.push_back(NeverInSync("b"));
-  options.sources[2].name = "nodes";
+  options.sources[2].name = "";
   absl::Notification ended;
   const auto controller = New(std::move(options));
   Thread starter([&controller, &ended] {
-    EXPECT_EQ(controller->Start(), absl::DeadlineExceededError(
-                                       "not in sync within 7s: pods, nodes"));
+    EXPECT_EQ(
+        controller->Start(),
+        absl::DeadlineExceededError("not in sync within 7s: pods, a source"));
     ended.Notify();
   });
   clock_.AwaitWaiters(2);  // Start(), and the queue's own thread

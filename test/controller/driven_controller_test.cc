@@ -601,8 +601,9 @@ TEST_F(DrivenControllerTest, ASourceOnALoopWithAThreadMayStop) {
   options.clock = std::make_shared<WaitingLoop>(&clock_);
   StringController* to_stop = nullptr;
   Source<std::string> source;
-  absl::Notification stopped;
+  absl::Notification started, stopped;
   source.run_async = [&](auto, SourceDone done) {
+    started.WaitForNotification();
     EXPECT_FALSE(to_stop->Stop());
     done(absl::OkStatus());
     stopped.Notify();
@@ -611,6 +612,7 @@ TEST_F(DrivenControllerTest, ASourceOnALoopWithAThreadMayStop) {
   const auto controller = New(std::move(options));
   to_stop = controller.get();
   EXPECT_EQ(controller->Start(), absl::OkStatus());
+  started.Notify();
   stopped.WaitForNotification();
 }
 

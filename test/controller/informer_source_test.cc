@@ -5,6 +5,7 @@
 
 #include "workqueue/controller/informer_source.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <memory>
@@ -202,7 +203,7 @@ TEST_F(InformerSourceTest, SeveralControllersShareAnInformer) {
 }
 
 // A queue that takes nothing while `refuses` is set, and has no memory while
-// `throws` is set.
+// `throws` is set. It calls the item "wrong" wrong.
 class RefusingQueue final : public RateLimitingQueue<std::string> {
  public:
   using RateLimitingQueue::RateLimitingQueue;
@@ -214,6 +215,9 @@ class RefusingQueue final : public RateLimitingQueue<std::string> {
     if (throws) throw std::bad_alloc();
 #endif
     if (refuses) return absl::UnavailableError("refuses");
+    if (std::count(items.begin(), items.end(), "wrong") > 0) {
+      return absl::InvalidArgumentError("too long");
+    }
     return RateLimitingQueue::AddItems(options, items);
   }
 
@@ -253,6 +257,28 @@ TEST_F(InformerSourceTest, LosesNothingThatTheQueueRefuses) {
     }
   }
   EXPECT_THAT(reconciled, ElementsAre("a", "b"));
+}
+
+// The source is in sync a moment later, so the log tells alone.
+TEST_F(InformerSourceTest, AStartTellsOfAWrongItemOfTheFirstList) {
+  server_.Put({"a", "n1"});
+  server_.Put({"wrong", "n1"});
+  server_.Put({"z", "n1"});
+  RateLimitingQueueOptions<std::string> queue_options;
+  queue_options.clock = &clock_;
+  auto informer = New(Options());
+  ControllerOptions<std::string> options =
+      ControllerWith(MakeInformerSource<std::string>(*informer, NameOf));
+  options.queue = std::make_unique<RefusingQueue>(std::move(queue_options));
+  auto controller = StartedController(std::move(options));
+  EXPECT_THAT(log_.messages(),
+              ElementsAre("I controller test: starting",
+                          "E controller test: adding an item of a source: "
+                          "INVALID_ARGUMENT: too long",
+                          "I controller test: starting workers: 1"));
+  EXPECT_THAT(Reconciled(*controller), UnorderedElementsAre("a", "z"));
+  EXPECT_EQ(controller->Healthy(), absl::OkStatus());
+  EXPECT_TRUE(controller->Stop());
 }
 
 #ifdef ABSL_HAVE_EXCEPTIONS

@@ -82,6 +82,16 @@ class DistantQueue final
     error_ = error;
   }
 
+  absl::Status Healthy() const override {
+    internal::MutexLock lock(&mu_);
+    return health_;
+  }
+
+  void SetHealth(const absl::Status& health) {
+    internal::MutexLock lock(&mu_);
+    health_ = health;
+  }
+
   // The error for each of some items.
   void Refuse(std::map<std::string, absl::Status> refused) {
     internal::MutexLock lock(&mu_);
@@ -92,8 +102,9 @@ class DistantQueue final
 
  private:
   std::function<void()> then_;
-  absl::Mutex mu_;
+  mutable absl::Mutex mu_;
   absl::Status error_ ABSL_GUARDED_BY(mu_);
+  absl::Status health_ ABSL_GUARDED_BY(mu_);
   std::map<std::string, absl::Status> refused_ ABSL_GUARDED_BY(mu_);
 };
 
@@ -203,6 +214,18 @@ TEST_P(KeptAddsTest, SoIsWhatTheServerRefuses) {
     AwaitNoneKept();
     EXPECT_EQ(Reconciled(), std::vector<std::string>{"a"});
   }
+}
+
+TEST_P(KeptAddsTest, TheHealthOfTheQueueNamesTheController) {
+  Start();
+  queue_->SetHealth(
+      absl::UnavailableError("no server\n" + std::string(2000, 'x')));
+  EXPECT_EQ(
+      controller_->Healthy(),
+      absl::UnavailableError("controller test: no server\\n" +
+                             std::string(1014, 'x') + "... (2010 bytes)"));
+  queue_->SetHealth(absl::OkStatus());
+  EXPECT_EQ(controller_->Healthy(), absl::OkStatus());
 }
 
 TEST_P(KeptAddsTest, TheQueueOfASourceIsWhatTheControllersIs) {

@@ -27,7 +27,12 @@
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "ratelimit/bucket_rate_limiter.h"
+#include "ratelimit/default_rate_limiters.h"
 #include "ratelimit/item_exponential_failure_rate_limiter.h"
+#include "ratelimit/max_of_rate_limiter.h"
+#include "ratelimit/rate_limiter.h"
+#include "ratelimit/token_bucket.h"
 #include "test/workqueue/hooked_queue.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/fake_clock.h"
@@ -408,6 +413,26 @@ TEST_F(GuideTest, Drain) {
   }
   EXPECT_TRUE(queue.ShuttingDown());
 }
+
+absl::Status UseBucket() {
+  workqueue::RateLimitingQueueOptions<std::string> options;
+  auto bucket = workqueue::TokenBucket::Create(/*rate=*/50, /*burst=*/200);
+  if (!bucket.ok()) return bucket.status();
+  auto together =
+      workqueue::BucketRateLimiter<std::string>::Create(*std::move(bucket));
+  if (!together.ok()) return together.status();
+  std::vector<std::unique_ptr<workqueue::RateLimiter<std::string>>> limiters;
+  limiters.push_back(workqueue::DefaultItemBasedRateLimiter<std::string>());
+  limiters.push_back(*std::move(together));
+  auto limiter =
+      workqueue::MaxOfRateLimiter<std::string>::Create(std::move(limiters));
+  if (!limiter.ok()) return limiter.status();
+  options.rate_limiter = *std::move(limiter);
+  EXPECT_EQ(options.rate_limiter->When("default/web"), absl::Milliseconds(1));
+  return absl::OkStatus();
+}
+
+TEST_F(GuideTest, Bucket) { EXPECT_TRUE(UseBucket().ok()); }
 
 absl::Status UseBoundedLimiter() {
   auto limiter =

@@ -295,6 +295,17 @@ TEST_F(CommandTest, ReturnsAnErrorOfTheOutput) {
   EXPECT_EQ(outcome.out, "workqueue-inspect: the output cannot be written\n");
 }
 
+TEST_F(CommandTest, SaysHowToDoWithoutTheSearchThatFails) {
+  Open("pods");
+  Call({"ACL", "SETUSER", "default", "-scan"});
+  EXPECT_THAT(ErrorOf(1, {url_}),
+              AllOf(StartsWith(absl::StrCat("workqueue-inspect: ", url_, ": ")),
+                    HasSubstr("scan"),
+                    HasSubstr("; not all keys were looked at for queues: give "
+                              "QUEUE to see one\n")));
+  EXPECT_EQ(RunInspect({url_, "pods"}).exit_code, 0);
+}
+
 class SharedQueuePageTest : public CommandTest {
  protected:
   void SetUp() override {

@@ -30,11 +30,11 @@ using Controller = workqueue::Controller<std::string>;
 // Waits while the service runs.
 void Serve(workqueue::InspectHandler& handler);
 
-absl::Status RunWithPage(Controller* controller) {
+absl::Status RunWithPage(Controller& controller) {
   auto registry = workqueue::InspectionRegistry::Create();
   if (!registry.ok()) return registry.status();
-  auto registration =
-      (*registry)->Add("deployments", workqueue::InspectController(controller));
+  auto registration = (*registry)->Add(
+      "deployments", workqueue::InspectController(&controller));
   if (!registration.ok()) return registration.status();
   workqueue::InspectHandler handler(registry->get());
 
@@ -89,7 +89,7 @@ void Serve(workqueue::InspectHandler& handler) {
 TEST(InspectGuideTest, AControllerIsShown) {
   auto controller = NewController(std::make_shared<workqueue::ItemHistory>());
   ASSERT_TRUE(controller.ok());
-  EXPECT_EQ(RunWithPage(controller->get()), absl::OkStatus());
+  EXPECT_EQ(RunWithPage(**controller), absl::OkStatus());
 }
 
 TEST(InspectGuideTest, AHistoryIsShown) {

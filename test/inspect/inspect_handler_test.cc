@@ -25,8 +25,10 @@
 #include "nlohmann/json.hpp"
 #include "test/inspect/fake_inspectable.h"
 #include "workqueue/clock/fake_clock.h"
+#include "workqueue/inspect/inspect_queue.h"
 #include "workqueue/inspect/inspection.h"
 #include "workqueue/inspect/inspection_registry.h"
+#include "workqueue/queue.h"
 
 namespace workqueue::inspect_handler_test {
 namespace {
@@ -602,6 +604,26 @@ TEST_F(InspectHandlerTest, AFormOfThePageChangesAnItem) {
       {"name", "orders"}, {"key", "x"}, {"action", "cancel"}, {"token", token}};
   EXPECT_EQ(Post(form, {{"user", "admin"}}).status, 303);
   EXPECT_THAT(state_.actions, ElementsAre("cancel x"));
+}
+
+// A browser changes what is no text in a form, and so the item.
+TEST_F(InspectHandlerTest, AFormOfAKeyThatIsNoTextChangesThisItem) {
+  Authorize();
+  Queue<std::string> queue;
+  const std::string item = "a\tb\xff";
+  queue.Add(item);
+  const auto registration = *registry_->Add("q", InspectQueue(&queue));
+  const std::string body = Get({{"name", "q"}, {"key", item}}).body;
+  const std::string key = "a\\tb\\377";
+  const std::vector<std::string> forms =
+      absl::StrSplit(body, absl::StrCat("name=\"key\" value=\"", key, "\""));
+  EXPECT_EQ(forms.size(), 5u) << "a search and three actions: " << body;
+  EXPECT_THAT(body, Not(HasSubstr("\uFFFD")));
+  EXPECT_EQ(Post({{"name", "q"}, {"key", key}, {"action", "requeue"}},
+                 {{"user", "admin"}, {"workqueue-inspect", "1"}})
+                .status,
+            303);
+  EXPECT_EQ(queue.Len(), 1u);
 }
 
 TEST_F(InspectHandlerTest, AnotherSiteCannotChangeAnItem) {

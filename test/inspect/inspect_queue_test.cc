@@ -42,6 +42,7 @@
 #include "workqueue/shared/shared_queue_options.h"
 #include "workqueue/shared/testing/memory_engine.h"
 #include "workqueue/timer/scheduler.h"
+#include "workqueue/tracing/queue_tracer.h"
 #include "workqueue/tracing/tracing_queue.h"
 
 namespace workqueue::inspect_queue_test {
@@ -56,6 +57,12 @@ std::vector<std::string> Keys(const Items& items) {
   std::vector<std::string> keys;
   for (const auto& it : items) keys.push_back(it.key);
   return keys;
+}
+
+std::vector<std::string> Texts(const std::vector<InspectedEvent>& events) {
+  std::vector<std::string> texts;
+  for (const InspectedEvent& it : events) texts.push_back(it.what);
+  return texts;
 }
 
 class InspectTest : public testing::Test {
@@ -229,9 +236,11 @@ class InspectSharedQueueTest : public InspectTest {
   }
 
   static std::unique_ptr<TracingQueue<std::string>> Traced(
-      std::unique_ptr<RateLimitingInterface<std::string>> queue) {
+      std::unique_ptr<RateLimitingInterface<std::string>> queue,
+      std::vector<std::shared_ptr<QueueTracer<std::string>>> tracers = {}) {
     TracingQueueOptions<std::string> options;
     options.queue = std::move(queue);
+    options.tracers = std::move(tracers);
     return *TracingQueue<std::string>::Create(std::move(options));
   }
 
@@ -305,9 +314,39 @@ TEST_F(InspectSharedQueueTest, ReturnsTheErrorsOfAController) {
             absl::StatusCode::kUnavailable);
 }
 
+// However often a worker tries to end an item in an outage.
+TEST_F(InspectSharedQueueTest, TheHistoryDoesNotCountWhatWasNotTaken) {
+  const auto history = std::make_shared<ItemHistory>();
+  const auto queue = Traced(
+      NewQueue(), {std::make_shared<HistoryTracer<std::string>>(history)});
+  ASSERT_TRUE(queue->Add("a"));
+  Lease<std::string> lease = *queue->TryAcquire();
+  FailureLedgerOptions limits;
+  limits.max_failures = 1;
+  const auto fail = [&] {
+    clock_.Step(absl::Milliseconds(1));
+    return queue->AsSharedFailures()->Fail(
+        &lease, absl::InternalError("broken"), limits, std::nullopt);
+  };
+  BreakEngine();
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(fail().ok());
+  engine_.SetFaults({});
+  const auto failed = fail();
+  ASSERT_TRUE(failed.ok() && failed->parked);
+  queue->ShutDown();
+  EXPECT_FALSE(queue->AddAll({"a", "b"}));
+  EXPECT_THAT(Texts(history->Of("a", 10)),
+              ElementsAre("add, not taken", "retry, not taken",
+                          "handed out, 0s after the add", "add"));
+  EXPECT_THAT(Texts(history->Of("b", 10)), ElementsAre("add, not taken"));
+  EXPECT_EQ(history->totals().added, 1u);
+  EXPECT_EQ(history->totals().retried, 0u);
+}
+
 class InspectControllerTest : public InspectTest {
  protected:
-  // Makes a controller whose items "hang" hangs and "fail" fails.
+  // Makes a controller whose items "hang" hangs and "fail" fails. It cannot do
+  // the work of "locked" now.
   std::unique_ptr<Controller<std::string>> New(
       FailureLedgerOptions failures = {}) {
     ControllerOptions<std::string> options;
@@ -315,13 +354,15 @@ class InspectControllerTest : public InspectTest {
     options.name = "orders";
     options.clock = &clock_;
     options.workers = 2;
-    options.reconcile = [this](const std::string& key) -> absl::Status {
+    options.reconcile =
+        [this](const std::string& key) -> absl::StatusOr<ReconcileResult> {
       if (key == "hang") {
         hangs_.Notify();
         go_on_.WaitForNotification();
       }
       if (key == "fail") return absl::NotFoundError("no such pod");
-      return absl::OkStatus();
+      if (key == "locked") return ReconcileResult::NotNow(absl::Hours(1));
+      return ReconcileResult();
     };
     auto queue = MakeQueue();
     options.reconcile = queue->Traced(std::move(options.reconcile));
@@ -393,10 +434,8 @@ TEST_F(InspectControllerTest, TellsTheHistoryOfAnItem) {
   controller->AwaitIdle();
   controller->queue().Add("good");
   controller->AwaitIdle();
-  std::vector<std::string> history;
   const Inspection fail = *inspectable->InspectKey("fail");
-  for (const InspectedEvent& it : fail.events) history.push_back(it.what);
-  EXPECT_THAT(history,
+  EXPECT_THAT(Texts(fail.events),
               ElementsAre("retry", "failed after 0s: NOT_FOUND: no such pod",
                           "handed out, 0s after the add", "add"));
   const Inspection all = *inspectable->Inspect(3);
@@ -408,6 +447,19 @@ TEST_F(InspectControllerTest, TellsTheHistoryOfAnItem) {
   EXPECT_EQ(all.totals->handed_out, 2u);
   EXPECT_EQ(all.totals->succeeded, 1u);
   EXPECT_EQ(all.totals->failed, 1u);
+}
+
+TEST_F(InspectControllerTest, NotNowIsNeitherASuccessNorAFailure) {
+  const auto controller = New();
+  const auto inspectable = Inspect(controller.get());
+  controller->queue().Add("locked");
+  controller->AwaitIdle();
+  const Inspection it = *inspectable->InspectKey("locked");
+  EXPECT_THAT(Texts(it.events),
+              ElementsAre("add after, in 1h", "not now, after 0s",
+                          "handed out, 0s after the add", "add"));
+  EXPECT_EQ(history_->totals().succeeded, 0u);
+  EXPECT_EQ(history_->totals().failed, 0u);
 }
 
 TEST_F(InspectControllerTest, ForgetsTheFailuresOfAnItem) {

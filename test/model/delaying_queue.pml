@@ -13,6 +13,7 @@
 //   -DPUSHERS=2 -DLAST=3 -DFAILURES=2                                | holds, and loop_ends
 //   -DPUSHERS=3 -DCAPACITY=1 -DFAILURES=1 -DLAST=1                   | holds | slow
 //   -DPUSHERS=1 -DMOVERS=1 -DFAILURES=2                              | holds
+//   -DPUSHERS=2 -DMOVERS=1 -DFAILURES=1 -DLAST=1                     | holds
 //   -DPUSHERS=2 -DSTOPPERS=1 -DEARLY_END=1                           | holds, and loop_ends
 //   -DPUSHERS=1 -DSTOPPERS=1 -DMOVERS=1                              | holds
 //   -DPUSHERS=1 -DECHOES=1 -DEARLY_END=1                             | holds
@@ -22,6 +23,7 @@
 //   -DBROKEN_EVENT_READ_AFTER_RUN -DDRIVEN                           | assertion
 //   -DBROKEN_SLEEP_AFTER_CHECK                                       | assertion
 //   -DBROKEN_SLEEP_WITHOUT_CHECK                                     | assertion
+//   -DBROKEN_SLEEP_FORGETS_RECEIVED -DLAST=3 -DFAILURES=2            | assertion .*received
 //   -DBROKEN_END_RUN_FORGETS_WAKE                                    | assertion
 //   -DBROKEN_WAKE_ONLY_UNPARKS                                       | assertion
 //   -DBROKEN_UNPARK_FORGETS                                          | assertion
@@ -56,7 +58,7 @@
 #ifndef REFUSALS  // how often the queue below refuses an item
 #define REFUSALS 0
 #endif
-#ifndef FAILURES  // how often the loop fails to take in items
+#ifndef FAILURES  // how often a thread fails to take in items
 #define FAILURES 0
 #endif
 #ifndef ECHOES  // how often the queue below calls AddAfter(), which wakes the loop
@@ -86,6 +88,8 @@ bool closed;
 // not taken in, and the waiting items.
 bool locked;
 byte received[PUSHERS];
+#define SOME_RECEIVED \
+  (received[0] + received[PUSHERS / 2] + received[PUSHERS - 1] > 0)
 byte waiting[PUSHERS];
 bool stopped;
 
@@ -109,7 +113,7 @@ inline CheckAtRest() {
     :: !stopped && !destroyed ->
       for (t : 0 .. PUSHERS - 1) {
         assert(channel[t] == 0 || channel[t] > now || stalled);
-        assert(received[t] == 0 || stalled);
+        assert(received[t] == 0 || received[t] > now || stalled);
         assert(waiting[t] == 0 || waiting[t] > now || stalled);
         assert(!(owed & (1 << t)) || channel[t] != 0 || received[t] != 0 ||
                waiting[t] != 0)
@@ -158,28 +162,46 @@ inline Receive() {
   additions = 0
 }
 
+// Takes in the received item `it`.
+inline TakeIn(it) {
+  if
+  :: received[it] != 0 && !EARLIER(waiting[it], received[it]) ->
+    waiting[it] = received[it]
+  :: else
+  fi;
+  received[it] = 0
+}
+
 // DelayingQueue::DrainAddChannel(). Each item is added once, so the order in
 // which received items are taken in does not matter.
 inline DrainAddChannel() {
   Receive();
-  for (i : 0 .. PUSHERS - 1) {
-    if
-    :: received[i] != 0 && !EARLIER(waiting[i], received[i]) ->
-      waiting[i] = received[i]
-    :: else
-    fi;
-    received[i] = 0
-  }
+  for (i : 0 .. PUSHERS - 1) { TakeIn(i) }
   i = 0
 }
 
-// A DrainAddChannel() of the loop that fails, either because of items received
-// before or after it has received more.
+// A DrainAddChannel() that fails, either before it has received more, or for
+// some of the items.
 inline FailToDrain() {
   failures--;
   if
-  :: received[0] != 0 || received[PUSHERS - 1] != 0
-  :: Receive()
+  :: SOME_RECEIVED
+  :: Receive();
+    for (i : 0 .. PUSHERS - 1) {
+      if
+      :: TakeIn(i)
+      :: true
+      fi
+    }
+    i = 0
+  fi
+}
+
+// A DrainAddChannel() of a call for `item`. If it fails, it does so for others.
+inline DrainAddChannelFor(item) {
+  if
+  :: failures > 0 -> FailToDrain(); Receive(); TakeIn(item)
+  :: true -> DrainAddChannel()
   fi
 }
 
@@ -241,7 +263,7 @@ proctype Pusher(byte self) {
   if
   :: now >= ready_at ->
     atomic { !locked -> locked = true }
-    atomic { DrainAddChannel() }
+    atomic { DrainAddChannelFor(self) }
     atomic {
       // AddInsteadOfWaiting()
       locked = false;
@@ -306,7 +328,7 @@ proctype Mover() {
     fi
   }
   atomic {
-    DrainAddChannel();
+    DrainAddChannelFor(0);
     if
     :: waiting[0] = 0; owed = owed & ~1; locked = false; goto end  // Cancel
     :: to = 0
@@ -421,6 +443,11 @@ inline RunDelaying(at, next) {
       // AddChannel::SleepUntil()
 #ifndef BROKEN_SLEEP_WITHOUT_CHECK
       :: !failed && additions > 0 -> next = PAST
+#endif
+#ifndef BROKEN_SLEEP_FORGETS_RECEIVED
+      :: !failed && additions == 0 && SOME_RECEIVED ->
+        SetWakeTime(loop_wake_time, next);
+        next = PAST
 #endif
       :: else -> SetWakeTime(loop_wake_time, next)
       fi

@@ -27,7 +27,7 @@ absl::Status NameIsTaken(const char* name) {
 
 TEST(PrometheusMetricsProviderTest, RefusesNull) {
   EXPECT_EQ(PrometheusMetricsProvider::Create(nullptr).status(),
-            absl::InvalidArgumentError("registry must not be null"));
+            absl::InvalidArgumentError("registry is null; it must be given"));
 }
 
 TEST(PrometheusMetricsProviderTest, RefusesOtherMetricsOfTheNames) {

@@ -137,9 +137,8 @@ TEST(ItemExponentialFailureRateLimiterTest, RejectsBadDelays) {
 }
 
 TEST(ItemExponentialFailureRateLimiterTest, RejectsABoundOfZero) {
-  EXPECT_THAT(
-      Limiter::Create(absl::Seconds(1), absl::Minutes(1), 0).status(),
-      IsInvalidArgument("max_tracked_items must be at least 1", "is 0"));
+  EXPECT_THAT(Limiter::Create(absl::Seconds(1), absl::Minutes(1), 0).status(),
+              IsInvalidArgument("max_tracked_items is 0; ", "at least 1"));
 }
 
 TEST(ItemExponentialFailureRateLimiterTest, TracksAtMostMaxTrackedItems) {

@@ -102,7 +102,7 @@ TEST(ItemFastSlowRateLimiterTest, RejectsBadArguments) {
 TEST(ItemFastSlowRateLimiterTest, RejectsABoundOfZero) {
   EXPECT_THAT(
       Limiter::Create(kFast, kSlow, 1, /*max_tracked_items=*/0).status(),
-      IsInvalidArgument("max_tracked_items must be at least 1", "is 0"));
+      IsInvalidArgument("max_tracked_items is 0; ", "at least 1"));
 }
 
 TEST(ItemFastSlowRateLimiterTest, TracksAtMostMaxTrackedItems) {

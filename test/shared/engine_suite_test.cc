@@ -460,6 +460,61 @@ TEST_P(EngineSuite, AnItemWhoseLeaseExpiresIsParkedAtTheLimit) {
   EXPECT_EQ(StateOf("x"), "queued 0");
 }
 
+// Nobody is there to see that the lease expires in time.
+TEST_P(EngineSuite, AnItemThatEndsItsOnlyProcessIsParked) {
+  Apply({{Operation::kSetLimits, "", 0, 0, 0, "0 2 inf 10 1 "},
+         {Operation::kAdd, "x"}});
+  // A process, which is a new client.
+  const auto run = [this](size_t take) {
+    Process process(NewEngine());
+    EngineRequest request = Request({}, take);
+    request.client = process.id();
+    const auto reply = process.engine().Apply(request, Soon());
+    EXPECT_TRUE(reply.ok()) << reply.status();
+    return reply->items.size();
+  };
+  EXPECT_EQ(run(1), 1u);
+  now_ += 4 * kLease;
+  EXPECT_EQ(run(1), 0u) << "perhaps its holder lives";
+  EXPECT_EQ(StateOf("x"), "processing");
+  EXPECT_EQ(Apply({}).next_event, kLease);
+  now_ += kLease;
+  EXPECT_EQ(run(1), 0u);
+  EXPECT_EQ(StateOf("x"), "waits 0 for 5 s, failures 1");
+  now_ += 5 * kSecond;
+  EXPECT_EQ(run(1), 1u);
+  // Each process ends soon.
+  now_ += 4 * kLease;
+  EXPECT_EQ(run(1), 0u);
+  now_ += 4 * kLease;
+  EXPECT_EQ(run(1), 0u);
+  EXPECT_EQ(StateOf("x"), "parked, failures 2");
+}
+
+TEST_P(EngineSuite, AnOutageIsNoFailure) {
+  Apply({{Operation::kSetLimits, "", 0, 0, 0, "0 1 inf 10 1 "},
+         {Operation::kAdd, "x"},
+         {Operation::kAdd, "y"}});
+  const std::vector<HandedOut> items = Apply({}, 2).items;
+  ASSERT_EQ(items.size(), 2u);
+  for (int outage = 0; outage < 3; ++outage) {
+    now_ += 4 * kLease;
+    EXPECT_EQ(Apply({}).expired, 0) << "by the request of another one";
+    now_ += kLease - 1;
+    EXPECT_EQ(Do({Operation::kRenew, "x", items[0].token}), kTrue);
+    EXPECT_EQ(Do({Operation::kRenew, "y", items[1].token}), kTrue);
+  }
+  // One of the holders does not come back.
+  now_ += 4 * kLease;
+  EXPECT_EQ(Do({Operation::kRenew, "x", items[0].token}), kTrue);
+  now_ += kLease - 1;
+  EXPECT_EQ(Do({Operation::kDone, "x", items[0].token}), kTrue);
+  now_ += 1;
+  EXPECT_EQ(Apply({}).expired, 1);
+  EXPECT_EQ(StateOf("x"), "idle");
+  EXPECT_EQ(StateOf("y"), "parked, failures 1");
+}
+
 TEST_P(EngineSuite, WhoWaitsIsPushedTo) {
   EngineRequest request = Request({});
   request.waiting_workers = 2;

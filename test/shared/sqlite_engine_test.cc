@@ -335,8 +335,12 @@ TEST_F(SqliteEngineTest, AFileThatCannotBeOpenedCountsAsAnError) {
 }
 
 TEST_F(SqliteEngineTest, WrongFilesAreNamed) {
-  EXPECT_TRUE(absl::IsInvalidArgument(ErrorOf("")));
-  EXPECT_TRUE(absl::IsInvalidArgument(ErrorOf("sqlite:")));
+  EXPECT_EQ(ErrorOf(""), absl::InvalidArgumentError(
+                             "path is \"\"; it must name a file, which "
+                             "may not be there yet"));
+  EXPECT_EQ(ErrorOf("sqlite:"),
+            absl::InvalidArgumentError("address is \"sqlite:\"; it must name a "
+                                       "file, which may not be there yet"));
   for (const char wrong : {'\0', '\n', '\x7f'}) {
     const absl::Status cut =
         ErrorOf(absl::StrCat(path_, std::string(1, wrong)));
@@ -347,6 +351,9 @@ TEST_F(SqliteEngineTest, WrongFilesAreNamed) {
   const absl::Status missing = ErrorOf(folder_.path() + "/no/queues.db");
   EXPECT_TRUE(absl::IsNotFound(missing)) << missing;
   EXPECT_TRUE(absl::StrContains(missing.message(), "/no/queues.db"));
+  const absl::Status folder = ErrorOf("sqlite:" + folder_.path());
+  EXPECT_TRUE(absl::IsNotFound(folder)) << folder;
+  EXPECT_TRUE(absl::StrContains(folder.message(), "it must be a file"));
 
   const std::string text = std::string(5000, 'x');
   std::ofstream(path_) << text;
@@ -583,6 +590,28 @@ TEST_F(SqliteEngineTest, AnotherVersionIsRefused) {
   EXPECT_FALSE(queue->TakeSnapshot().ok());
   Connection(path_).Do("PRAGMA user_version = 1");
   EXPECT_EQ(queue->Count()->queued, 0u);
+}
+
+TEST_F(SqliteEngineTest, AnEmptyFileMayHaveTextsInUtf16) {
+  Connection(path_).Do(
+      "PRAGMA encoding = 'UTF-16'; CREATE TABLE t (x); DROP TABLE t");
+  ASSERT_EQ(ErrorOf(path_), absl::OkStatus());
+  ASSERT_TRUE(Add(*NewQueue(*NewEngine()), "é").ok());
+  EXPECT_EQ(NewQueue(*NewEngine())->Get(), "é");
+}
+
+// It would keep all other processes from the file.
+TEST_F(SqliteEngineTest, ATransactionEndsWithoutMemory) {
+  const auto file = NewFile();
+  const absl::Status status =
+      file->Run({absl::InfiniteFuture(), /*writes=*/true},
+                [](internal::EngineTables& /*tables*/, bool /*full*/) {
+                  sqlite3_hard_heap_limit64(1);
+                  return absl::FailedPreconditionError("no");
+                });
+  sqlite3_hard_heap_limit64(0);
+  EXPECT_EQ(status, absl::FailedPreconditionError("no"));
+  Connection(path_).Do("BEGIN IMMEDIATE");
 }
 
 TEST_F(SqliteEngineTest, ADamagedFileIsNotEmpty) {

@@ -5,6 +5,7 @@
 
 #include "workqueue/shared/internal/table_engine.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -26,6 +27,7 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "workqueue/base/mutex_lock.h"
+#include "workqueue/redis/ticks.h"
 #include "workqueue/shared/internal/engine.h"
 #include "workqueue/shared/internal/ordered_store.h"
 #include "workqueue/shared/internal/stored_queue.h"
@@ -77,6 +79,14 @@ class FakeDatabase final : public EngineDatabase {
   int reads() const { return reads_; }
   int writes() const { return writes_; }
 
+  // The size of the longest key that it has been told to fetch.
+  size_t longest_key() const { return store_.longest_key; }
+
+  // Leaves an item in the inbox.
+  void Leave(const std::string& item) {
+    inbox_.push_back({EngineOperation::kAddAfter, item});
+  }
+
  private:
   class Tables final : public EngineTables {
    public:
@@ -88,6 +98,9 @@ class FakeDatabase final : public EngineDatabase {
       return 1;
     }
     OrderedStore* Open(int64_t /*queue*/) override { return &database_.store_; }
+    std::vector<EngineOperation> TakeInbox() override {
+      return std::exchange(database_.inbox_, {});
+    }
     absl::Time Now() override { return absl::UnixEpoch(); }
     int64_t AddListener(int64_t /*queue*/) override {
       return ++database_.last_listener_;
@@ -117,6 +130,15 @@ class FakeDatabase final : public EngineDatabase {
     const bool writes_;
   };
 
+  struct Store final : MemoryStore {
+    void Prefetch(const WantedEntries& wanted) override {
+      for (const std::string& key : wanted.keys) {
+        longest_key = std::max(longest_key, key.size());
+      }
+    }
+    size_t longest_key = 0;
+  };
+
   absl::Mutex mu_;
   uint32_t wakes_ ABSL_GUARDED_BY(mu_) = 0;
   uint32_t heard_ ABSL_GUARDED_BY(mu_) = 0;
@@ -124,7 +146,8 @@ class FakeDatabase final : public EngineDatabase {
   std::atomic<int64_t> last_listener_{0};
   const int most_writes_;
   std::atomic<int> reads_{0}, writes_{0};
-  MemoryStore store_;
+  std::vector<EngineOperation> inbox_;
+  Store store_;
 };
 
 // Is slow to hear that it listens again.
@@ -203,6 +226,49 @@ TEST(TableEngineTest, ARequestGetsNoReplyOfAnother) {
   EXPECT_EQ(apply(2), absl::OkStatus());
   EXPECT_EQ(apply(2), absl::OkStatus());
   EXPECT_TRUE(absl::IsUnknown(apply(1)));
+}
+
+// The others of the queue would wait for its way to the server.
+TEST(TableEngineTest, AnItemThatIsTooLongIsNotLookedFor) {
+  auto owned = std::make_unique<FakeDatabase>();
+  FakeDatabase& database = *owned;
+  TableEngine source("the database", std::move(owned), /*clock=*/nullptr);
+  const auto engine = source.NewEngine("queue", 1, "client");
+  EngineRequest request;
+  request.client = "1";
+  request.number = 1;
+  request.operations = {{EngineOperation::kAdd, std::string(100, 'x')},
+                        {EngineOperation::kAdd, std::string(101, 'x')}};
+  const auto reply = engine->Apply(request, absl::InfiniteFuture());
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_EQ(reply->results, std::vector<int64_t>({kNewItem, kItemTooLong}));
+  EXPECT_EQ(database.longest_key(), 101u) << "with the letter of the items";
+}
+
+// Its operations may be those of other calls, too.
+TEST(TableEngineTest, ARequestThatSetsGroupsComesAfterTheInbox) {
+  const EngineOperation oldest = {EngineOperation::kOldest};
+  const EngineOperation sets = {EngineOperation::kSetGroups, "", kForever,
+                                kForever};
+  const EngineOperation adds = {EngineOperation::kAdd, "y", 0, 0, 0, "0 1 g"};
+  EngineRequest request;
+  request.client = "1";
+  request.number = 1;
+  request.take = 1;
+  for (const auto& [operations, place] :
+       {std::make_pair(std::vector({sets, adds}), 0),
+        std::make_pair(std::vector({oldest, sets}), 1)}) {
+    auto owned = std::make_unique<FakeDatabase>();
+    owned->Leave("x");
+    TableEngine source("the database", std::move(owned), /*clock=*/nullptr);
+    const auto engine = source.NewEngine("queue", 1, "client");
+    request.operations = operations;
+    const auto reply = engine->Apply(request, absl::InfiniteFuture());
+    ASSERT_TRUE(reply.ok()) << reply.status();
+    EXPECT_EQ(reply->results[place], kTrue);
+    ASSERT_EQ(reply->items.size(), 1u);
+    EXPECT_EQ(reply->items[0].item, "x");
+  }
 }
 
 #ifdef ABSL_HAVE_EXCEPTIONS

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,6 +34,8 @@
 #include "workqueue/priority_queue.h"
 #include "workqueue/queue.h"
 #include "workqueue/rate_limiting_queue.h"
+#include "workqueue/simulation/simulation.h"
+#include "workqueue/thread_pool.h"
 
 namespace workqueue {
 namespace {
@@ -344,33 +347,54 @@ const AddScenario last_calls(
     "last_calls", "a queue that is destroyed while callbacks get items", [] {
       const std::unique_ptr<Executor> executor = AnyExecutor();
       std::unique_ptr<Interface<Key>> queue = AnyQueue();
+      // The other executors do not catch what a task throws.
+      const bool pool = dynamic_cast<ThreadPool*>(executor.get()) != nullptr;
       int called = 0;
+      int alive = 0;
       const int callbacks = 1 + Choose(3);
       for (int i = 0; i < callbacks; ++i) {
-        queue->AcquireAsync(executor.get(),
-                            [&called](absl::StatusOr<Lease<Key>> lease) {
-                              if (lease.ok()) lease->Done();
-                              ++called;
-                            });
+        ++alive;
+        const std::shared_ptr<void> life(nullptr, [&](void*) { --alive; });
+        const bool throws = pool && OneIn(4);
+        queue->AcquireAsync(
+            executor.get(),
+            [&called, throws, life](absl::StatusOr<Lease<Key>> lease) {
+              if (lease.ok()) lease->Done();
+              ++called;
+              if (throws) throw std::runtime_error("a callback throws");
+            });
       }
       for (int i = Choose(callbacks + 1); i > 0; --i) {
         queue->Add(absl::StrCat(i));
       }
       queue.reset();
       Check(called == callbacks, "a call outlives its queue");
+      Check(alive == 0, "a callback outlives its queue");
     });
 
 // Threads add items and shut the queue down. Who gets the last item, or learns
 // of the shutdown, destroys the queue at once, while their calls return.
 const AddScenario queue_end(
     "queue_end", "a queue that is destroyed as soon as it may be", [] {
-      std::unique_ptr<Interface<Key>> owned = AnyQueue();
+      DelayingQueueOptions<Key> superseding;
+      superseding.add_supersedes_waiting = true;
+      std::unique_ptr<Interface<Key>> owned =
+          OneIn(4)
+              ? std::make_unique<DelayingQueue<Key>>(std::move(superseding))
+              : AnyQueue();
       Interface<Key>* const queue = owned.get();
+      auto* const delaying = dynamic_cast<DelayingInterface<Key>*>(queue);
       const int adds = 1 + Choose(3);
       Threads threads;
       for (int i = 0; i < adds; ++i) {
-        threads.Start([queue, i] {
-          Check(queue->Add(absl::StrCat(i)), "an open queue refuses an item");
+        const int way = delaying == nullptr ? 0 : Choose(3);
+        threads.Start([queue, delaying, way, i] {
+          const Key key = absl::StrCat(i);
+          const bool added =
+              way == 0   ? queue->Add(key)
+              : way == 1 ? delaying->Reschedule(key, absl::ZeroDuration())
+                         : delaying->AddAfter(key, absl::Nanoseconds(1));
+          Check(added, "an open queue refuses an item");
         });
       }
       for (int seen = 0; seen < adds; ++seen) {

@@ -766,6 +766,24 @@ TEST_F(WheelDelayQueueTest, ZeroAndNegativeDelaysAreDueAtOnce) {
   EXPECT_EQ(*queue_.TryTake(), 3);
 }
 
+TEST_F(WheelDelayQueueTest, AfterAStepBackWhatIsDueWakesWhoHasATimeout) {
+  queue_.Push(0, absl::Hours(1));
+  clock_.Step(100 * Tick());
+  EXPECT_FALSE(queue_.TryTake().ok());  // The wheel turns.
+  clock_.Step(-50 * Tick());
+  for (const bool moved : {false, true}) {
+    const DelayQueueHandle handle = queue_.Push(1, absl::Hours(1));
+    Thread taker([&] { EXPECT_EQ(*queue_.TakeWithTimeout(20 * Tick()), 1); });
+    clock_.AwaitWaiters(1);
+    if (moved) {
+      EXPECT_TRUE(queue_.Reset(handle, absl::ZeroDuration()));
+    } else {
+      queue_.Push(1, absl::ZeroDuration());
+    }
+    taker.join();
+  }
+}
+
 // A turn of the ring is 16 ticks.
 TEST_F(WheelDelayQueueTest, AThreadWaitsForAValueManyTurnsAway) {
   std::optional<int> value;

@@ -317,7 +317,9 @@ TEST(AddSupersedesThrowsTest, AndTheQueueIsAsItWas) {
 
       Fuse::Arm(op, n);
       const bool threw = Blows([&] { EXPECT_TRUE(queue.Add(FragileKey(2))); });
-      EXPECT_EQ(Fuse::Disarm(), threw);
+      // The call does not throw for another item, which is taken in later.
+      const bool blew = Fuse::Disarm();
+      EXPECT_TRUE(blew || !threw);
       std::vector<int> came;
       for (int second = 0; second <= 5; ++second) {
         if (second > 0) clock.Step(kSecond);
@@ -330,7 +332,7 @@ TEST(AddSupersedesThrowsTest, AndTheQueueIsAsItWas) {
       }
       EXPECT_EQ(came, threw ? (std::vector<int>{1, 2, 3})
                             : (std::vector<int>{2, 1, 3}));
-      if (!threw) break;
+      if (!blew) break;
       ++blown;
     }
   }

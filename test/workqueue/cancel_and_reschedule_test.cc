@@ -590,9 +590,11 @@ void BlowEach(F f, Check check) {
       }
       Fuse::Arm(op, n);
       const bool threw = Blows([&] { f(queue); });
-      EXPECT_EQ(Fuse::Disarm(), threw);
+      // The call does not throw for another item, which is taken in later.
+      const bool blew = Fuse::Disarm();
+      EXPECT_TRUE(blew || !threw);
       check(queue, clock, threw);
-      if (!threw) break;
+      if (!blew) break;
       ++blown;
     }
   }

@@ -5,6 +5,7 @@
 // with exceptions from items and from the queue below.
 
 #include <algorithm>
+#include <atomic>
 #include <optional>
 #include <string>
 #include <utility>
@@ -198,6 +199,49 @@ TEST(DelayingQueueThrowsTest, WhatWaitsIsInTimeWhileAnotherCannotBeTakenIn) {
   EXPECT_EQ(queue.Len(), 2u);
   clock.Step(100 * kMs);
   EXPECT_EQ(queue.Len(), 3u);
+}
+
+// A key that may have copies no longer.
+class Unique {
+ public:
+  explicit Unique(int value) : value_(value) {}
+  Unique(const Unique& other) : value_(other.value_) {
+    if (value_ == bad) throw Fuse::Blown();
+  }
+
+  inline static std::atomic<int> bad{0};
+
+  friend bool operator==(const Unique& a, const Unique& b) {
+    return a.value_ == b.value_;
+  }
+  template <typename H>
+  friend H AbslHashValue(H state, const Unique& key) {
+    return H::combine(std::move(state), key.value_);
+  }
+
+ private:
+  int value_;
+};
+
+TEST(DelayingQueueThrowsTest, ABadItemKeepsNoOtherWaiting) {
+  FakeClock clock;
+  DelayingQueue<Unique> queue(On<Unique>(&clock));
+  for (const int i : {1, 2, 3}) queue.AddAfter(Unique(i), absl::Seconds(1));
+  Unique::bad = 2;
+  clock.Step(absl::Seconds(1));
+  EXPECT_EQ(queue.Len(), 2u);
+  queue.AddAfter(Unique(4), absl::Seconds(2));
+  EXPECT_TRUE(queue.CancelDelayed(Unique(4)));
+  queue.Reschedule(Unique(5), absl::Seconds(2));
+  // But nobody is told that the item does not wait.
+  EXPECT_TRUE(Blows([&] { queue.CancelDelayed(Unique(2)); }));
+  EXPECT_TRUE(Blows([&] { (void)queue.TakeSnapshot(); }));
+  clock.Step(absl::Seconds(1));
+  EXPECT_EQ(queue.Len(), 2u);
+  Unique::bad = 0;
+  clock.Step(absl::Seconds(1));
+  EXPECT_EQ(queue.Len(), 4u);
+  EXPECT_EQ(queue.TakeSnapshot()->num_waiting, 0u);
 }
 
 TEST_F(DelayingQueueBelowTest, IsAskedAgainASecondLaterIfItThrows) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -440,6 +441,14 @@ TEST(LeaseInLayersTest, OfAnItemThatIsTriedAgain) {
 // -----------------------------------------------------------------------------
 // The defaults of Interface
 // -----------------------------------------------------------------------------
+
+TEST(LeaseOfQueueBaseTest, AQueueMayBeDestroyedWhenTheProcessingHasEnded) {
+  auto queue = std::make_unique<PlainQueue<std::string>>();
+  queue->after_done = [&] { queue = nullptr; };
+  queue->Add("a");
+  EXPECT_TRUE(queue->Acquire()->Done());
+  EXPECT_EQ(queue, nullptr);
+}
 
 #ifdef ABSL_HAVE_EXCEPTIONS
 

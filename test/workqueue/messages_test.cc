@@ -3,6 +3,7 @@
 //
 // Tests of the messages that the queues write to a `LogSink`.
 
+#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -202,15 +203,24 @@ TEST_F(MessagesTest, ErrorsAreEscapedAndCut) {
                                std::string(1005, '.') + "... (2019 bytes)"});
 }
 
+struct ThrowingEq {
+  inline static std::atomic<bool> throws{false};
+
+  bool operator()(int a, int b) const {
+    if (throws) throw 1;
+    return a == b;
+  }
+};
+
 TEST_F(MessagesTest, WhatThrowsWhenItemsAreTakenIn) {
-  DelayingQueue<FragileKey, FragileHash, FragileEq> queue(
-      Complete(DelayingQueueOptions<FragileKey>()));
-  queue.AddAfter(FragileKey(1), kSecond);
+  DelayingQueue<int, std::hash<int>, ThrowingEq> queue(
+      Complete(DelayingQueueOptions<int>()));
+  queue.AddAfter(1, kSecond);
   clock_.Step(absl::ZeroDuration());
-  Fuse::ArmForOthers(FragileOp::kCompare, 1);
-  queue.AddAfter(FragileKey(1), kSecond / 2);
+  ThrowingEq::throws = true;
+  queue.AddAfter(1, kSecond / 2);
   clock_.Step(absl::ZeroDuration());
-  EXPECT_TRUE(Fuse::Disarm());
+  ThrowingEq::throws = false;
   EXPECT_EQ(Written(), Strings{"E queue test: what was added cannot be taken "
                                "in yet: INTERNAL: an exception that is no "
                                "std::exception"});

@@ -29,6 +29,7 @@
 #include "test/base/counted_heap.h"
 #include "test/base/every_allocation.h"
 #include "test/workqueue/contended_queue.h"
+#include "test/workqueue/least_metrics.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/executor.h"
 #include "workqueue/fair_ordering.h"
@@ -36,6 +37,7 @@
 #include "workqueue/lease.h"
 #include "workqueue/lease_batch.h"
 #include "workqueue/log_sink.h"
+#include "workqueue/metrics.h"
 #include "workqueue/priority_queue.h"
 #include "workqueue/queue.h"
 #include "workqueue/rate_limiting_queue.h"
@@ -388,6 +390,64 @@ TEST(OutOfMemoryTest, ARateLimitingQueue) {
 TEST(OutOfMemoryTest, APriorityQueue) {
   ForEveryAllocationOf(kMakePriorityQueue, UseAsQueue, UseAsDelayingQueue,
                        UseAsRateLimitingQueue);
+}
+
+// Counts what is queued, and lets the queue keep the times of the adds.
+class DepthMetrics final : public LeastMetrics {
+ public:
+  std::unique_ptr<GaugeMetric> NewDepthMetric(absl::string_view) override {
+    return std::make_unique<Depth>(&depth);
+  }
+  std::unique_ptr<SettableGaugeMetric> NewOldestQueuedSecondsMetric(
+      absl::string_view) override {
+    return std::make_unique<Oldest>();
+  }
+
+  int depth = 0;
+
+ private:
+  class Depth final : public GaugeMetric {
+   public:
+    explicit Depth(int* depth) : depth_(*depth) {}
+    void Inc() override { ++depth_; }
+    void Dec() override { --depth_; }
+
+   private:
+    int& depth_;
+  };
+  class Oldest final : public SettableGaugeMetric {
+   public:
+    void Set(double) override {}
+  };
+};
+
+TEST(OutOfMemoryTest, TheDepthIsRightAfterAddsAndReturns) {
+  ForEveryAllocation([] {
+    SparedClock clock;
+    DepthMetrics metrics;
+    const auto queue = Persist([&] {
+      QueueOptions<std::string> options;
+      options.name = "pods";
+      options.clock = &clock;
+      options.metrics_provider = &metrics;
+      return std::make_unique<ContendedQueue<std::string> >(std::move(options));
+    });
+    for (int i = 0; i < 5; ++i) {
+      EXPECT_TRUE(Persist([&] { return queue->Add(Key(i)); }));
+      clock.Step(absl::Milliseconds(100));
+    }
+    EXPECT_EQ(queue->Len(), 5u);
+    EXPECT_EQ(metrics.depth, 5);
+    std::vector<Lease<std::string> > leases;
+    for (int i = 0; i < 5; ++i) {
+      leases.push_back(Persist([&] { return *queue->Acquire(); }));
+    }
+    for (auto& lease : leases) Persist([&lease] { lease.GiveBack(); });
+    EXPECT_EQ(metrics.depth, 5);
+    Processed processed;
+    ProcessAll(*queue, processed);
+    EXPECT_EQ(metrics.depth, 0);
+  });
 }
 
 // Takes the memory from all threads but this one, as long as it exists.

@@ -34,6 +34,8 @@ class PlainQueue final : public QueueBase<T> {
   // hook throws, the call throws the same, and the item is as it was.
   std::function<void()> on_add = [] {};
   std::function<void()> on_done = [] {};
+  // Is called when the processing of an item has ended. May destroy the queue.
+  std::function<void()> after_done = [] {};
 
   absl::Status AddItems(const AddOptions& options,
                         absl::Span<const T> items) override {
@@ -50,7 +52,10 @@ class PlainQueue final : public QueueBase<T> {
   }
   absl::StatusOr<bool> EndProcessing(const T& item) override {
     on_done();
-    return queue_.EndProcessing(item);
+    const std::function<void()> after = after_done;
+    absl::StatusOr<bool> ended = queue_.EndProcessing(item);
+    after();
+    return ended;
   }
   absl::StatusOr<Snapshot<T>> TakeSnapshotWith(
       const SnapshotOptions<T>& options) const override {

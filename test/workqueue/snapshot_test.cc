@@ -520,6 +520,10 @@ TEST(SnapshotPrintTest, All) {
   snapshot.waiting.push_back({"default/never", absl::InfiniteFuture(),
                               /*priority=*/0, /*failures=*/0,
                               /*last_error=*/""});
+  snapshot.num_parked = 2;
+  snapshot.parked.push_back({"default/bad", /*parked=*/true, /*failures=*/4,
+                             /*last_error=*/"UNKNOWN: b", now - absl::Hours(1),
+                             now - absl::Minutes(5)});
   EXPECT_EQ(Printed(snapshot),
             "shutting down\n"
             "3 queued:\n"
@@ -533,7 +537,9 @@ TEST(SnapshotPrintTest, All) {
             "  default/mail for another 30s (failures: 1)\n"
             "  default/cron for another 2h (priority 5) (failures: 0, last "
             "error: UNKNOWN: a)\n"
-            "  default/never for another inf\n");
+            "  default/never for another inf\n"
+            "1 of 2 parked:\n"
+            "  default/bad for 5m (failures: 4, last error: UNKNOWN: b)\n");
   EXPECT_EQ(Stringified(snapshot), Printed(snapshot));
 }
 

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -609,6 +610,7 @@ class Controller final : private internal::ControllerCore {
 template <typename T, typename Hash, typename Eq>
 absl::StatusOr<std::unique_ptr<Controller<T, Hash, Eq>>>
 Controller<T, Hash, Eq>::Create(ControllerOptions<T> options) {
+  static_assert(std::is_copy_constructible_v<T>, "an item must be copyable");
   internal::GivenOptions given;
   given.reconcile = static_cast<bool>(options.reconcile);
   given.reconcile_async = options.reconcile_async != nullptr;

@@ -165,9 +165,9 @@ class ReconcileFunction {
     function_ = [f = std::move(f)](const T& item,
                                    const ReconcileContext& context) mutable {
       if constexpr (kTakesContext<F>) {
-        return ToResult(f(item, context));
+        return ResultOf(f, item, context);
       } else {
-        return ToResult(f(item));
+        return ResultOf(f, item);
       }
     };
   }
@@ -190,12 +190,14 @@ class ReconcileFunction {
     return false;
   }
 
-  template <typename Returned>
-  static absl::StatusOr<ReconcileResult> ToResult(Returned returned) {
+  template <typename F, typename... Args>
+  static absl::StatusOr<ReconcileResult> ResultOf(F& f, const Args&... args) {
+    using Returned = std::decay_t<std::invoke_result_t<F&, const Args&...>>;
     static_assert(
         std::is_convertible_v<Returned, absl::StatusOr<ReconcileResult>>,
         "a reconcile function returns an absl::StatusOr<ReconcileResult>, a "
         "ReconcileResult or an absl::Status");
+    Returned returned = f(args...);
     if constexpr (std::is_same_v<Returned, absl::Status>) {
       if (returned.ok()) return ReconcileResult();
     }

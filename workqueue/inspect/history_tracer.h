@@ -48,18 +48,12 @@ class HistoryTracer final : public QueueTracer<T> {
       : history_(std::move(history)), keys_(std::move(codec)) {}
 
   TraceContext OnAdd(const T& item, const AddInfo& info) override {
-    std::string what(AddKindName(info.kind));
-    if (info.delay.has_value() && *info.delay > absl::ZeroDuration()) {
-      absl::StrAppend(&what, ", in ", internal::ReadableDuration(*info.delay));
-    }
-    if (info.priority != 0) {
-      absl::StrAppend(&what, ", priority ", info.priority);
-    }
-    Record(item, info.time,
-           info.kind == AddKind::kRetry ? InspectedEventKind::kRetried
-                                        : InspectedEventKind::kAdded,
-           std::move(what));
+    history_->Record(EventOf(item, info));
     return TraceContext();
+  }
+
+  void OnAddNotTaken(const T& item, const AddInfo& info) override {
+    history_->Refuse(EventOf(item, info));
   }
 
   void OnHandOut(const T& item, absl::Span<const TraceContext> /*contexts*/,
@@ -70,7 +64,8 @@ class HistoryTracer final : public QueueTracer<T> {
                       internal::ReadableDuration(*info.since_first_add),
                       " after the add");
     }
-    Record(item, info.time, InspectedEventKind::kHandedOut, std::move(what));
+    history_->Record({info.time, keys_.Of(item), std::move(what),
+                      InspectedEventKind::kHandedOut});
   }
 
   std::unique_ptr<ReconcileSpan> OnReconcileBegin(
@@ -86,10 +81,11 @@ class HistoryTracer final : public QueueTracer<T> {
         : history_(std::move(history)), key_(std::move(key)) {}
 
     void End(const ReconcileOutcome& outcome) override {
-      std::string what = outcome.status.ok() ? "succeeded after "
-                         : outcome.terminal  ? "failed for good after "
-                         : outcome.threw     ? "threw after "
-                                             : "failed after ";
+      std::string what = outcome.not_now       ? "not now, after "
+                         : outcome.status.ok() ? "succeeded after "
+                         : outcome.terminal    ? "failed for good after "
+                         : outcome.threw       ? "threw after "
+                                               : "failed after ";
       what += internal::ReadableDuration(outcome.duration);
       if (!outcome.status.ok()) {
         absl::StrAppend(
@@ -97,8 +93,9 @@ class HistoryTracer final : public QueueTracer<T> {
             internal::Printable(internal::StatusText(outcome.status)));
       }
       history_->Record({outcome.time, key_, std::move(what),
-                        outcome.status.ok() ? InspectedEventKind::kSucceeded
-                                            : InspectedEventKind::kFailed});
+                        outcome.not_now       ? InspectedEventKind::kNotNow
+                        : outcome.status.ok() ? InspectedEventKind::kSucceeded
+                                              : InspectedEventKind::kFailed});
     }
 
    private:
@@ -106,9 +103,17 @@ class HistoryTracer final : public QueueTracer<T> {
     const std::string key_;
   };
 
-  void Record(const T& item, absl::Time time, InspectedEventKind kind,
-              std::string what) {
-    history_->Record({time, keys_.Of(item), std::move(what), kind});
+  InspectedEvent EventOf(const T& item, const AddInfo& info) const {
+    std::string what(AddKindName(info.kind));
+    if (info.delay.has_value() && *info.delay > absl::ZeroDuration()) {
+      absl::StrAppend(&what, ", in ", internal::ReadableDuration(*info.delay));
+    }
+    if (info.priority != 0) {
+      absl::StrAppend(&what, ", priority ", info.priority);
+    }
+    return {info.time, keys_.Of(item), std::move(what),
+            info.kind == AddKind::kRetry ? InspectedEventKind::kRetried
+                                         : InspectedEventKind::kAdded};
   }
 
   const std::shared_ptr<ItemHistory> history_;

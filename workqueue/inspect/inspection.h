@@ -106,6 +106,7 @@ enum class InspectedEventKind {
   kHandedOut,  // to a worker
   kSucceeded,  // a reconciliation
   kFailed,     // a reconciliation
+  kNotNow,     // a reconciliation (`ReconcileResult::not_now`); never counted
 };
 
 // InspectedEvent

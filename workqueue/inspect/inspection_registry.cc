@@ -72,13 +72,16 @@ std::optional<InspectedRates> RatesOf(const Inspection& inspection,
   if (first->time >= inspection.taken_at) return std::nullopt;
   const double seconds =
       absl::ToDoubleSeconds(inspection.taken_at - first->time);
-  const InspectedTotals& begin = first->totals;
-  const InspectedTotals& end = *inspection.totals;
-  return InspectedRates{(end.added - begin.added) / seconds,
-                        (end.retried - begin.retried) / seconds,
-                        (end.handed_out - begin.handed_out) / seconds,
-                        (end.succeeded - begin.succeeded) / seconds,
-                        (end.failed - begin.failed) / seconds};
+  // A total is less than before if an add has been refused since.
+  const auto rate = [&](uint64_t InspectedTotals::*total) {
+    const uint64_t begin = first->totals.*total;
+    const uint64_t end = (*inspection.totals).*total;
+    return ((std::max)(begin, end) - begin) / seconds;
+  };
+  return InspectedRates{
+      rate(&InspectedTotals::added), rate(&InspectedTotals::retried),
+      rate(&InspectedTotals::handed_out), rate(&InspectedTotals::succeeded),
+      rate(&InspectedTotals::failed)};
 }
 
 }  // namespace
@@ -122,6 +125,9 @@ InspectionRegistry::~InspectionRegistry() = default;
 absl::StatusOr<std::unique_ptr<InspectionRegistration>> InspectionRegistry::Add(
     absl::string_view name, std::unique_ptr<Inspectable> inspectable) {
   if (name.empty()) return absl::InvalidArgumentError("name is empty");
+  if (inspectable == nullptr) {
+    return absl::InvalidArgumentError("inspectable is null");
+  }
   auto object = std::make_shared<Object>(name, std::move(inspectable));
   Away away{0};
   TakeSample(*object, &away);
@@ -138,6 +144,7 @@ void InspectionRegistry::Remove(Object* object) {
     MutexLock lock(&mu_);
     objects_.erase(object->name);
   }
+  MutexLock no_change(&object->act_mu);
   MutexLock lock(&object->mu);
   object->inspectable = nullptr;
 }
@@ -171,6 +178,9 @@ void InspectionRegistry::ForEach(
 absl::StatusOr<Inspection> InspectionRegistry::Ask(Object& object,
                                                    Question question,
                                                    Away* away) {
+  if (object.acting) {
+    return absl::UnavailableError("an item is being changed");
+  }
   Clock* const clock = Clock::GetRealClock();
   if (!object.error.ok() &&
       clock->TimeNow() < absl::FromUnixNanos(object.failed_at) + kAskAgain) {
@@ -210,7 +220,7 @@ absl::StatusOr<NamedInspection> InspectionRegistry::InspectWith(
                             std::nullopt};
   if (result.inspection.ok()) {
     result.rates = RatesOf(*result.inspection, result.samples);
-  } else {
+  } else if (!object.acting) {
     internal::TryCall([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
       result.here = object.inspectable->InspectHere(kMaxHere);
     });
@@ -268,11 +278,19 @@ absl::Status InspectionRegistry::Act(absl::string_view name,
                                      absl::string_view key) {
   const std::shared_ptr<Object> object = Find(name);
   if (object == nullptr) return NoObject(name);
+  MutexLock one_change(&object->act_mu);
+  {
+    MutexLock lock(&object->mu);
+    if (object->inspectable == nullptr) return NoObject(name);
+    object->acting = true;
+  }
+  absl::Status status =
+      internal::CatchAsStatus([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+        return object->inspectable->Act(action, key);
+      });
   MutexLock lock(&object->mu);
-  if (object->inspectable == nullptr) return NoObject(name);
-  return internal::CatchAsStatus([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    return object->inspectable->Act(action, key);
-  });
+  object->acting = false;
+  return status;
 }
 
 void InspectionRegistry::TakeSamples() {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -19,20 +20,23 @@ using internal::MutexLock;
 
 namespace {
 
-uint64_t& CountOf(InspectedEventKind kind, InspectedTotals* totals) {
+// Returns null if the kind is not counted.
+uint64_t* CountOf(InspectedEventKind kind, InspectedTotals* totals) {
   switch (kind) {
     case InspectedEventKind::kAdded:
-      return totals->added;
+      return &totals->added;
     case InspectedEventKind::kRetried:
-      return totals->retried;
+      return &totals->retried;
     case InspectedEventKind::kHandedOut:
-      return totals->handed_out;
+      return &totals->handed_out;
     case InspectedEventKind::kSucceeded:
-      return totals->succeeded;
+      return &totals->succeeded;
     case InspectedEventKind::kFailed:
+      return &totals->failed;
+    case InspectedEventKind::kNotNow:
       break;
   }
-  return totals->failed;
+  return nullptr;
 }
 
 }  // namespace
@@ -42,9 +46,27 @@ ItemHistory::ItemHistory(size_t max_events)
 
 void ItemHistory::Record(InspectedEvent event) {
   MutexLock lock(&mu_);
-  ++CountOf(event.kind, &totals_);
+  if (uint64_t* const count = CountOf(event.kind, &totals_)) ++*count;
   if (events_.size() == max_events_) events_.pop_front();
   events_.push_back(std::move(event));
+}
+
+void ItemHistory::Refuse(const InspectedEvent& add) {
+  MutexLock lock(&mu_);
+  uint64_t* const count = CountOf(add.kind, &totals_);
+  if (count != nullptr && *count > 0) --*count;
+  const auto of_item = [&add](const InspectedEvent& it) {
+    return it.key == add.key;
+  };
+  const auto event = std::find_if(
+      events_.rbegin(), events_.rend(), [&](const InspectedEvent& it) {
+        return it.time == add.time && it.what == add.what && of_item(it);
+      });
+  if (event == events_.rend()) return;
+  event->what += ", not taken";
+  const auto before = std::find_if(event + 1, events_.rend(), of_item);
+  if (before == events_.rend() || before->what != event->what) return;
+  events_.erase(std::next(before).base());
 }
 
 InspectedTotals ItemHistory::totals() const {

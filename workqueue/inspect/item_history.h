@@ -35,6 +35,12 @@ class ItemHistory {
   // Records an event, whose `key` and `what` are printable.
   void Record(InspectedEvent event);
 
+  // Takes `add` back, which has been recorded, and which the queue has not
+  // taken: it does not count, and its text says so. Of several such adds of an
+  // item without another event between them, the last one is kept. Takes O(n)
+  // for n events.
+  void Refuse(const InspectedEvent& add);
+
   // Returns the numbers of all events so far.
   InspectedTotals totals() const;
 

@@ -43,6 +43,7 @@ class AddChannel {
     T item;
     size_t hash;
     absl::Time ready_at;
+    bool taken_in = false;  // for the receiver
   };
 
   // The result of `TryPush()`. All but the first mean that it has added

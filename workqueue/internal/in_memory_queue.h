@@ -317,9 +317,11 @@ class InMemoryQueue : public QueueCore<T, Order, Hash, Eq>,
       Delete(getter);
     }
     if (callback == nullptr) return;
-    const absl::Cleanup called = [this] { this->EndCall(); };
+    const absl::Cleanup called = [this, &callback] {
+      callback = nullptr;
+      this->EndCall();
+    };
     std::move(callback)(std::move(lease));
-    callback = nullptr;
   }
 
   // Makes `getter`, which has been woken, wait again, in its old place. Only

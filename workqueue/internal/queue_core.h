@@ -192,7 +192,9 @@ class QueueCore : public Order::QueueInterface, protected QueueState {
             const QueueClock& clock, Args&&... order)
       : QueueState(run_callback, name, metrics_provider, log_sink, clock,
                    Order::kHasPriorities),
-        order_(std::forward<Args>(order)...) {}
+        order_(std::forward<Args>(order)...) {
+    static_assert(std::is_copy_constructible_v<T>, "an item must be copyable");
+  }
 
   // Holds the queue's lock. At the beginning, applies the additions that other
   // threads have pushed; if there is no memory, leaves them to a later call. At

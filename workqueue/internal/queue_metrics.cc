@@ -127,7 +127,11 @@ void QueueMetrics::DecDepth(int priority) {
 }
 
 void QueueMetrics::OnAdd(const ItemTimes& times, int priority, bool certain) {
-  InsertTime(times);
+  if (certain) {  // The depth counts it without memory, too.
+    TryCall([&] { InsertTime(times); });
+  } else {
+    InsertTime(times);
+  }
   bool in_depth = false;
   absl::Cleanup undo = [&] {
     if (certain) return;
@@ -180,7 +184,7 @@ void QueueMetrics::OnGiveBack(const ItemTimes& times, int priority,
     OnPriorityChange(*added_priority, priority, /*certain=*/true);
     return;
   }
-  InsertTime(times);
+  TryCall([&] { InsertTime(times); });
   IncDepth(priority);
 }
 

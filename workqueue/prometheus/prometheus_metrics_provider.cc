@@ -423,7 +423,7 @@ absl::StatusOr<std::unique_ptr<PrometheusMetricsProvider>>
 PrometheusMetricsProvider::Create(
     std::shared_ptr<prometheus::Registry> registry) {
   if (registry == nullptr) {
-    return absl::InvalidArgumentError("registry must not be null");
+    return absl::InvalidArgumentError("registry is null; it must be given");
   }
   auto provider = std::make_unique<Provider>(std::move(registry));
   if (!provider->status().ok()) return provider->status();

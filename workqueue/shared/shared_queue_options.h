@@ -38,7 +38,7 @@ struct SharedQueueOptionsBase {
   // `RegisterSqlite()`), a database, "postgres://..." (see
   // `RegisterPostgres()`), or a server or a cluster of Valkey or Redis, as
   // `RedisOptions::address` says. If it is empty, `redis.address` has the same
-  // meaning.
+  // meaning, and is 127.0.0.1:6379 by default.
   std::string address;
 
   // The other options of a server of Valkey or Redis. Nothing else has them.
@@ -64,9 +64,10 @@ struct SharedQueueOptionsBase {
   // its leases each third of that time. The items that a dead process held
   // fail when so much time has passed, and are handed out again after their
   // delay of the retry schedule; a process that only waits finds them within
-  // ten seconds. A short lease finds dead processes sooner, and takes a process
-  // for dead whose threads do not run for that long: while its machine swaps,
-  // or is suspended.
+  // ten seconds. If nobody asks until half a lease later, they fail a lease
+  // after somebody does: the process may live, and have been cut off. A short
+  // lease finds dead processes sooner, and takes a process for dead whose
+  // threads do not run for that long: while its machine swaps, or is suspended.
   //
   // A process has its own lease on the items that it gets. If the retry
   // schedules differ, an item whose lease expires has the delay of the process

@@ -151,8 +151,8 @@ class DelayQueue : private internal::DelayQueueBase {
 
   // Like `Take()`, but blocks no longer than `timeout`, measured on the queue's
   // clock; not at all if that is zero or negative. Returns
-  // `absl::DeadlineExceededError` if no value was due until then, and
-  // `absl::CancelledError` if the queue has been shut down.
+  // `absl::DeadlineExceededError`, without a message, if no value was due until
+  // then, and `absl::CancelledError` if the queue has been shut down.
   absl::StatusOr<T> TakeWithTimeout(absl::Duration timeout);
 
   // Like `TakeWithTimeout()`, without blocking.

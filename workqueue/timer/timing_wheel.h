@@ -55,12 +55,12 @@ class TimingWheel {
     // An empty wheel does not turn.
     if (size_ == 0) now_ = (std::max)(now_, LastTick(now));
     ++size_;
-    return TimeAt(Put(id, TickFor(due_at, now)));
+    return Put(id, TickFor(due_at, now));
   }
 
   absl::Time Move(SlabId id, absl::Time due_at, absl::Time now) {
     Take(id);
-    return TimeAt(Put(id, TickFor(due_at, now)));
+    return Put(id, TickFor(due_at, now));
   }
 
   void Remove(SlabId id) {
@@ -224,18 +224,19 @@ class TimingWheel {
   }
 
   // Puts `id`, which is due at `tick`, into the list where it belongs. Returns
-  // the tick at which it is due or must move to another ring.
-  int64_t Put(SlabId id, int64_t tick) {
+  // the time at which it is due or must move to another ring; the infinite past
+  // if it is due, because the clock may have gone back behind now_.
+  absl::Time Put(SlabId id, int64_t tick) {
     Place& at = places_[id];
     at.tick = tick;
     if (tick <= now_) {
       at.list = kDue;
       PushBack(due_, id);
-      return now_;
+      return absl::InfinitePast();
     }
     if (tick == kNever) {
       at.list = kNeverDue;
-      return kNever;
+      return absl::InfiniteFuture();
     }
     size_t index = RingFor(tick - now_);
     const bool too_far = index == rings_.size();
@@ -247,7 +248,7 @@ class TimingWheel {
     at.list = static_cast<uint32_t>(index * slots_ + slot);
     PushBack(ring.slots[slot], id);
     ring.SetEmpty(slot, false);
-    return step * ring.span;
+    return TimeAt(step * ring.span);
   }
 
   // Returns the next tick at which the time of a slot begins that is not empty.

@@ -125,8 +125,9 @@ struct ReconcileOutcome {
   // Whether the error is a `TerminalError()`: no retry follows.
   bool terminal = false;
 
-  // As in `ReconcileResult`; zero after an error.
+  // As in `ReconcileResult`; zero and false after an error.
   absl::Duration requeue_after = absl::ZeroDuration();
+  bool not_now = false;
 };
 
 // ReconcileSpan
@@ -179,6 +180,9 @@ class QueueTracer {
   // the queue does not tell which ones it has taken.
   virtual void OnAddRefused(const T& /*item*/,
                             const TraceContext& /*context*/) {}
+
+  // Called after each `OnAddRefused()`, with the `info` of the `OnAdd()`.
+  virtual void OnAddNotTaken(const T& /*item*/, const AddInfo& /*info*/) {}
 
   // Called when a worker has got `item`. `contexts` are those of the adds that
   // this hand-out answers, oldest first.

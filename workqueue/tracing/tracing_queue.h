@@ -350,15 +350,18 @@ class TracingQueue final : public internal::ForwardingRateLimitingQueue<T> {
    public:
     Adding(Book* book, const AddInfo& info, absl::Span<const T> items)
         : book_(*book), items_(items) {
-      added_.reserve(items.size());
-      for (const T& item : items) added_.push_back(book_.Add(item, info));
+      adds_.reserve(items.size());
+      for (const T& item : items) {
+        adds_.push_back({info, {}});
+        adds_.back().added = book_.Add(item, &adds_.back().info);
+      }
     }
     Adding(Book* book, const AddInfo& info, const T& item)
         : Adding(book, info, absl::MakeConstSpan(std::addressof(item), 1)) {}
     ~Adding() {
       if (taken_) return;
       for (size_t i = 0; i < items_.size(); ++i) {
-        book_.Refuse(items_[i], added_[i]);
+        book_.Refuse(items_[i], adds_[i].added, adds_[i].info);
       }
     }
 
@@ -368,9 +371,14 @@ class TracingQueue final : public internal::ForwardingRateLimitingQueue<T> {
     void Taken() { taken_ = true; }
 
    private:
+    struct Add {
+      AddInfo info;
+      typename Book::Added added;
+    };
+
     Book& book_;
     const absl::Span<const T> items_;
-    absl::InlinedVector<typename Book::Added, 1> added_;
+    absl::InlinedVector<Add, 1> adds_;
     bool taken_ = false;
   };
 
@@ -409,7 +417,9 @@ class TracingQueue final : public internal::ForwardingRateLimitingQueue<T> {
   static ReconcileOutcome OutcomeOf(
       const absl::StatusOr<ReconcileResult>& result) {
     ReconcileOutcome outcome = OutcomeOf(result.status());
-    if (result.ok()) outcome.requeue_after = result->requeue_after;
+    if (!result.ok()) return outcome;
+    outcome.requeue_after = result->requeue_after;
+    outcome.not_now = result->not_now;
     return outcome;
   }
   static ReconcileOutcome OutcomeOf(const absl::Status& status,

@@ -81,6 +81,10 @@ absl::StatusOr<std::shared_ptr<AsyncWorkers>> MakeAsyncWorkers(
     workers->pool_ = std::move(executor);
   } else if (options.executor == nullptr) {
     status = MakePool(options, clock, options.workers, &workers->pool_);
+    if (!status.ok()) {
+      status = absl::Status(status.code(),
+                            absl::StrCat("workers: ", status.message()));
+    }
   }
   if (status.ok() && given.shared) {
     status = MakePool(options, clock,

@@ -72,7 +72,10 @@ class KeptAdds final : public ForwardingRateLimitingQueue<T>,
     if (can_be_kept) {
       // A source does not wait for the engine with each item.
       MutexLock lock(&mu_);
-      if (entries_.size() > 0 && away_) error = error_;
+      if (entries_.size() > 0) {
+        StartThread();
+        if (away_) error = error_;
+      }
     }
     const bool asks = error.ok();
     if (asks) {
@@ -99,7 +102,14 @@ class KeptAdds final : public ForwardingRateLimitingQueue<T>,
   // since when and why. If none is, returns the health of the queue.
   absl::Status Healthy() const override {
     MutexLock lock(&mu_);
-    if (entries_.size() == 0) return this->below().Healthy();
+    if (entries_.size() == 0) {
+      const absl::Status status = this->below().Healthy();
+      if (status.ok()) return status;
+      return absl::Status(
+          status.code(),
+          absl::StrCat(errors_.who(), ": ",
+                       Printable(status.message(), kPrintedErrorBytes)));
+    }
     return absl::UnavailableError(
         absl::StrCat(errors_.who(), ": the queue has not taken ",
                      entries_.size(), " added items, the first of them for ",
@@ -197,14 +207,11 @@ class KeptAdds final : public ForwardingRateLimitingQueue<T>,
   absl::Status Keep(const AddOptions& options, absl::Span<const T> items,
                     const absl::Status& error, bool is_new) {
     MutexLock lock(&mu_);
-    if (loop_ == nullptr && !ended_ && thread_.size() == 0) {
-      const absl::Status started = thread_.Start(1, [this](size_t) { Work(); });
-      if (!started.ok()) return started;
-    }
     if (entries_.size() == 0) {
       since_ = clock_->TimeNow();
       retry_at_ = since_ + RetryDelay();
       if (loop_ != nullptr) loop_->Wake(this);
+      StartThread();
     }
     if (is_new) {
       error_ = error;
@@ -216,9 +223,11 @@ class KeptAdds final : public ForwardingRateLimitingQueue<T>,
     const auto goes_on = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
       return has_room() || stopping_;
     };
+    const bool can_wait =
+        loop_ != nullptr ? !loop_->IsRunHere() : thread_.size() > 0;
     size_t left = items.size();
     for (const T& item : items) {
-      if (!goes_on() && loop_ != nullptr && loop_->IsRunHere()) return error;
+      if (!goes_on() && !can_wait) return error;
       mu_.Await(absl::Condition(&goes_on));
       if (ended_ || !has_room()) {
         dropped_ += left;
@@ -231,6 +240,17 @@ class KeptAdds final : public ForwardingRateLimitingQueue<T>,
       entry->asked_again = entry->being_added;
     }
     return absl::OkStatus();
+  }
+
+  // Starts the thread, if it is needed. If it cannot be started, the next add
+  // tries again. Releases mu_ meanwhile, to log that.
+  void StartThread() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (loop_ != nullptr || ended_ || thread_.size() > 0) return;
+    const absl::Status started = thread_.Start(1, [this](size_t) { Work(); });
+    if (started.ok()) return;
+    const MutexUnlock unlock(&mu_);
+    errors_.Write([] { return "starting the thread that adds what is kept"; },
+                  started);
   }
 
   // The loop of the thread.

@@ -61,13 +61,21 @@ absl::Status WithMessage(absl::string_view message,
   return changed;
 }
 
-// Returns `status` with "source `name`: " put before its message. Returns an OK
-// status unchanged.
+// Returns `status` with "`what`: " put before its message. Returns an OK status
+// unchanged.
+absl::Status Named(absl::string_view what, const absl::Status& status) {
+  if (status.ok()) return status;
+  return WithMessage(absl::StrCat(what, ": ", status.message()), status);
+}
+
+// Returns what messages call a source.
+std::string WhatIs(absl::string_view name) {
+  return name.empty() ? "a source" : absl::StrCat("source ", name);
+}
+
 absl::Status AnnotateWithSource(absl::string_view name,
                                 const absl::Status& status) {
-  if (status.ok()) return status;
-  return WithMessage(absl::StrCat("source ", name, ": ", status.message()),
-                     status);
+  return status.ok() ? status : Named(WhatIs(name), status);
 }
 
 absl::Status WithPrintableMessage(const absl::Status& status) {
@@ -190,7 +198,7 @@ absl::Status ControllerCore::StartSources() {
   const absl::Status status = source_pool_.Start(threads, run);
   MutexLock lock(&mu_);
   running_sources_ -= threads - source_pool_.size();
-  return status;
+  return Named("sources", status);
 }
 
 absl::Status ControllerCore::AwaitSync() {
@@ -289,7 +297,7 @@ absl::Status ControllerCore::StartWorkers(const absl::Status& sources_started) {
       worker_pool_.Start(num_workers_, [this](size_t) { RunWorker(); });
   // The count is in time: a worker that ends must take mu_ first.
   running_workers_ = worker_pool_.size();
-  return status;
+  return Named("workers", status);
 }
 
 void ControllerCore::MarkSynced(size_t i) {
@@ -329,7 +337,8 @@ std::string ControllerCore::AwaitedSources() const {
   for (size_t i = 0; i < sources_.size(); ++i) {
     const SourceState& state = source_states_[i];
     if (!state.awaited) continue;
-    awaited.push_back(sources_[i].name);
+    const std::string& name = sources_[i].name;
+    awaited.push_back(name.empty() ? WhatIs(name) : name);
     if (state.error.ok()) continue;
     absl::StrAppend(&awaited.back(), " (", state.error.message(), ")");
   }
@@ -414,7 +423,7 @@ std::optional<absl::Duration> ControllerCore::OnRunEnds(size_t i,
   }
   if (status.ok()) {
     log_.Info([&source] {
-      return absl::StrCat("source ", Printable(source.name),
+      return absl::StrCat(WhatIs(Printable(source.name)),
                           " has returned OK: it adds no more items");
     });
     return std::nullopt;

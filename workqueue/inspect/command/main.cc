@@ -55,8 +55,9 @@ Exit code: 0 for success, 1 if the server has an error or a queue cannot be
 read, 2 for a wrong argument.
 )";
 
-// How long the server may take for a step of a search for queues.
+// How long the server may take to find a queue, and to look at all its keys.
 constexpr absl::Duration kTimeout = absl::Seconds(5);
+constexpr absl::Duration kTimeoutOfAll = absl::Minutes(1);
 
 struct Server {
   std::string address;  // the argument
@@ -133,9 +134,22 @@ struct Output {
 };
 
 absl::StatusOr<Output> AllQueues(const Server& server) {
+  // No queue has this name. A server that is away is not awaited for so long.
+  const absl::Status answers =
+      FindSharedQueue(server.redis, /*name=*/"", kTimeout).status();
+  if (!answers.ok() && !absl::IsNotFound(answers)) {
+    return ServerError(server, answers);
+  }
   const absl::StatusOr<std::vector<SharedQueueName>> names =
-      ListSharedQueues(server.redis, kTimeout);
-  if (!names.ok()) return ServerError(server, names.status());
+      ListSharedQueues(server.redis, kTimeoutOfAll);
+  if (!names.ok()) {
+    return ServerError(
+        server,
+        absl::Status(names.status().code(),
+                     absl::StrCat(names.status().message(),
+                                  "; not all keys were looked at for queues: "
+                                  "give QUEUE to see one")));
+  }
   // It may have been emptied, or be another one than the queues'.
   if (names->empty()) {
     return BadArgument("ADDRESS", server.address, "it has no shared queue");

@@ -500,8 +500,10 @@ std::string ObjectPage(const NamedInspection& object,
   return page->Finish(object.name);
 }
 
-std::string KeyPage(const NamedInspection& object, absl::string_view key,
+std::string KeyPage(const NamedInspection& object, absl::string_view raw_key,
                     const PageOptions& options) {
+  // The same key, which no form of HTML changes.
+  const std::string key = TerminalText(raw_key);
   const std::unique_ptr<PageWriter> page = NewWriter(options);
   page->Title(object);
   page->SearchForm(object, key);

@@ -83,7 +83,7 @@ class OrderedStore {
 };
 
 // An `OrderedStore` in memory. Each call takes O(log n).
-class MemoryStore final : public OrderedStore {
+class MemoryStore : public OrderedStore {
  public:
   std::optional<std::string> Get(absl::string_view key) override {
     const auto found = entries_.find(key);

@@ -671,19 +671,17 @@ end
 
 -- Ends the processing of an item that nobody processes any more: the item is
 -- added again after the delay of its failures, but at least `least`; if this is no
--- failure, after `least`. At a limit of the queue it is parked, but not if its lease
--- has expired long ago: then nobody could ask, and its holder perhaps not renew it.
--- In a queue that has been shut down nothing waits. There the item counts as being
--- processed meanwhile, with a negative token, so that a drain does not forget it,
--- unless the delay never ends.
+-- failure, after `least`. At a limit of the queue it is parked. In a queue that has
+-- been shut down nothing waits. There the item counts as being processed meanwhile,
+-- with a negative token, so that a drain does not forget it, unless the delay never
+-- ends.
 local function abandon(item, e, least, error, fails)
   local delay = fails and retry_delay(e, least, -1) or least
   kind = e[STATE] == DIRTY and e.k or (fails and 1 or e.h or 0)
   if fails then
     count_failure(item, e, error)
     local _, most_failures, longest, room, stays = parse_limits(limits)
-    if room and is_at_limit(e, most_failures, longest, room) and
-        now - tonumber(redis.call('ZSCORE', LEASES, item) or now) <= lease / 2 then
+    if room and is_at_limit(e, most_failures, longest, room) then
       park(item, e, stays, stop_processing(item, e))
       return
     end
@@ -1095,6 +1093,7 @@ for _, it in ipairs(due_items) do
 end
 for _, item in ipairs(dead) do
   local e = load(item)
+  local expiry = number(redis.call('ZSCORE', LEASES, item), now)
   if e[STATE] < PROCESSING then
     write('ZREM', LEASES, item)
   elseif e[TOKEN] < 0 then
@@ -1102,6 +1101,12 @@ for _, item in ipairs(dead) do
     stop_processing(item, e)
     add(item, e, e[PRIORITY])
     save(item, e)
+  elseif now - expiry > lease / 2 and grace <= expiry then
+    -- Nobody has asked for long, perhaps because nobody could. A holder that lives
+    -- renews or ends its lease within a grace. Each gets one only.
+    grace = now + lease
+    changed = true
+    break
   else
     abandon(item, e, 0, 'UNAVAILABLE: the lease expired', true)
     save(item, e)

@@ -260,28 +260,32 @@ SharedQueueCore::~SharedQueueCore() {
   {
     MutexLock lock(&mu_);
     mu_.Await(absl::Condition(this, &SharedQueueCore::NobodyWaits));
-    AwaitLastPushes();
-    std::vector<EngineOperation> ends;
-    ends.swap(ended_);
-    for (const auto& it : unheard_ends_) ends.push_back(it.second);
-    // Other processes get at once what no worker of this one has taken.
-    if (added_to_loop_ && (!ends.empty() || !in_hand_.empty())) {
-      // Each item goes before those that are queued: the last one goes first.
-      for (auto it = in_hand_.rbegin(); it != in_hand_.rend(); ++it) {
-        ends.push_back({EngineOperation::kGiveBack, (*it)->item, (*it)->token,
-                        (*it)->priority});
-      }
-      const size_t leases = ends.size();
-      ending_ = leases;
-      const absl::Status ended = SendInPieces(std::move(ends)).status();
-      if (!ended.ok() && leases > 0) {
-        errors_.Write(
-            [leases] {
-              return absl::StrCat("the engine may not know the end of ", leases,
-                                  " leases, which will expire");
-            },
-            ended);
-      }
+    size_t leases = 0;
+    // Without memory for this, the leases expire.
+    const absl::Status ended =
+        CatchAsStatus([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+          AwaitLastPushes();
+          leases = ended_.size() + unheard_ends_.size() + in_hand_.size();
+          if (!added_to_loop_ || leases == 0) return absl::OkStatus();
+          std::vector<EngineOperation> ends;
+          ends.swap(ended_);
+          for (const auto& it : unheard_ends_) ends.push_back(it.second);
+          // Other processes get at once what no worker of this one has taken.
+          // The last one goes first: each goes before those that are queued.
+          for (auto it = in_hand_.rbegin(); it != in_hand_.rend(); ++it) {
+            ends.push_back({EngineOperation::kGiveBack, (*it)->item,
+                            (*it)->token, (*it)->priority});
+          }
+          ending_ = leases;
+          return SendInPieces(std::move(ends)).status();
+        });
+    if (!ended.ok() && leases > 0) {
+      errors_.Write(
+          [leases] {
+            return absl::StrCat("the engine may not know the end of ", leases,
+                                " leases, which will expire");
+          },
+          ended);
     }
   }
   engine_->StopListening();
@@ -1353,7 +1357,7 @@ bool SharedQueueCore::AwaitDrained(absl::Span<SharedQueueCore* const> parts,
   const auto parker = clock->NewParker(Parker::Role::kCaller);
   for (SharedQueueCore* part : parts) {
     MutexLock lock(&part->mu_);
-    part->sleepers_.insert(parker.get());
+    part->sleepers_.push_back(parker.get());
   }
   bool drained = false;
   bool ended = false;
@@ -1370,7 +1374,7 @@ bool SharedQueueCore::AwaitDrained(absl::Span<SharedQueueCore* const> parts,
   }
   for (SharedQueueCore* part : parts) {
     MutexLock lock(&part->mu_);
-    part->sleepers_.erase(parker.get());
+    part->sleepers_.remove(parker.get());
   }
   return drained;
 }
@@ -1404,12 +1408,12 @@ bool SharedQueueCore::AwaitNothingHeld(absl::Duration timeout) {
   const absl::Time deadline = clock()->TimeNow() + timeout;
   const auto parker = clock()->NewParker(Parker::Role::kCaller);
   MutexLock lock(&mu_);
-  sleepers_.insert(parker.get());
+  sleepers_.push_back(parker.get());
   while (!NothingHeld() && !drains_end_ && clock()->TimeNow() < deadline) {
     const MutexUnlock unlock(&mu_);
     parker->ParkUntil(deadline);
   }
-  sleepers_.erase(parker.get());
+  sleepers_.remove(parker.get());
   return NothingHeld();
 }
 

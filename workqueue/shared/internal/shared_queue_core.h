@@ -8,10 +8,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <thread>  // NOLINT(build/c++11)
 #include <utility>
@@ -451,7 +451,7 @@ class SharedQueueCore final : public ByteQueue,
   // Callbacks that are submitted or to be submitted, and calls that block.
   size_t tasks_ ABSL_GUARDED_BY(mu_) = 0;
   // Of threads that wait for the end of a drain, or for the end of all leases.
-  std::set<Parker*> sleepers_ ABSL_GUARDED_BY(mu_);
+  std::list<Parker*> sleepers_ ABSL_GUARDED_BY(mu_);
   bool drains_end_ ABSL_GUARDED_BY(mu_) = false;
 
   // When the loop is to renew the leases, to look for what is due, and to let

@@ -415,9 +415,8 @@ void StoredQueue::Abandon(Entry& e, int64_t least, const std::string& error,
                          ? e.retry
                          : fails || e.in_process.value_or(false);
   if (fails) CountFailure(e, error);
-  const bool in_time = meta_.now - e.expiry <= request_->lease / 2;
   const std::optional<Limits> limits = ParseLimits(meta_.limits);
-  if (fails && in_time && limits.has_value() && IsAtLimit(e, *limits)) {
+  if (fails && limits.has_value() && IsAtLimit(e, *limits)) {
     Park(e, limits->stays, StopProcessing(e));
     return;
   }
@@ -649,6 +648,11 @@ void StoredQueue::DoWhatIsDue(EngineReply* reply) {
     if (e->token < 0) {
       StopProcessing(*e);
       Add(*e, e->priority, e->retry);
+    } else if (meta_.now - e->expiry > request_->lease / 2 &&
+               meta_.grace <= e->expiry) {
+      // Nobody has asked for long, perhaps because nobody could. A holder that
+      // lives renews or ends its lease within a grace. Each gets one only.
+      meta_.grace = After(request_->lease);
     } else {
       Abandon(*e, 0, "UNAVAILABLE: the lease expired", true);
       ++reply->expired;
@@ -827,6 +831,10 @@ std::optional<EngineReply> StoredQueue::Apply(
   }
   EngineReply reply;
   if (!request.looks_only) DoWhatIsDue(&reply);
+  // What is in the inbox must not keep the queue from getting its groups.
+  for (const EngineOperation& it : request.operations) {
+    if (!inbox.empty() && it.code == EngineOperation::kSetGroups) Do(it);
+  }
   for (const EngineOperation& it : inbox) {
     if (Do(it) == kNewItem) ++reply.came_due;
   }

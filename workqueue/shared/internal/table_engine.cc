@@ -326,11 +326,14 @@ absl::StatusOr<EngineReply> TableEngine::Client::Apply(
   const int64_t number = number_;
   const int64_t received = received_;  // by this number, or a later one
   if (std::exchange(removed_of_, number) != number) removed_ = 0;
-  const WantedEntries wanted = StoredQueue::WantedBy(request);
-  // A request that opens the queue for groups does so before anything is added.
-  const bool opens =
-      !request.operations.empty() &&
-      request.operations.front().code == EngineOperation::kSetGroups;
+  WantedEntries wanted = StoredQueue::WantedBy(request);
+  // What is too long is refused, and needs no way to the server.
+  const auto is_too_long = [most = MaxItemBytes()](const std::string& key) {
+    return key.size() > most + 1;  // A letter comes before the item.
+  };
+  wanted.keys.erase(
+      std::remove_if(wanted.keys.begin(), wanted.keys.end(), is_too_long),
+      wanted.keys.end());
   const absl::Status status = state_->database().Run(
       {deadline, /*writes=*/true},
       [&](EngineTables& tables, bool full) -> absl::Status {
@@ -361,7 +364,7 @@ absl::StatusOr<EngineReply> TableEngine::Client::Apply(
         StoredQueue rules(store, send, kMostDue, MaxItemBytes(), on_forgotten);
         std::vector<EngineOperation> inbox;
         // A queue that has been shut down would drop it.
-        if (!full && !opens && !rules.IsShutDown()) inbox = tables.TakeInbox();
+        if (!full && !rules.IsShutDown()) inbox = tables.TakeInbox();
         WantedEntries more;
         for (const EngineOperation& it : inbox) {
           more.keys.push_back(StoredQueue::KeyOf(it.item));

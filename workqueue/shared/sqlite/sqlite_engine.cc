@@ -24,16 +24,17 @@ namespace workqueue {
 
 absl::StatusOr<std::unique_ptr<SqliteEngine>> SqliteEngine::Create(
     absl::string_view path, Clock* clock, absl::Duration timeout) {
-  absl::ConsumePrefix(&path, "sqlite:");
-  if (path.empty()) {
+  const absl::string_view given = path;
+  const bool is_address = absl::ConsumePrefix(&path, "sqlite:");
+  const auto refuse = [&](absl::string_view why) {
     return absl::InvalidArgumentError(
-        "path is empty; it must name a file, which may not be there yet");
-  }
+        absl::StrCat(is_address ? "address" : "path", " is \"",
+                     absl::CEscape(given), "\"; it must ", why));
+  };
+  if (path.empty()) return refuse("name a file, which may not be there yet");
   // The system would end the path there, and take one file for another.
   if (internal::HasControls(path)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("path is \"", absl::CEscape(path),
-                     "\"; it must not contain control characters"));
+    return refuse("not contain control characters");
   }
   auto file = internal::SqliteFile::Open(
       std::string(path), Clock::GetRealClock()->TimeNow() + timeout);

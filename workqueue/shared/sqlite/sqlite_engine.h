@@ -61,7 +61,8 @@ class SqliteEngine final : public internal::TableEngine {
   //
   // Blocks while another process makes the file, for `timeout` at most. Errors:
   //   * `kInvalidArgument`: the path is empty, or has a control character,
-  //   * `kNotFound`: there is no such folder, or none that can be written to,
+  //   * `kNotFound`: the path is that of a folder, or there is no such folder,
+  //     or none that can be written to,
   //   * `kPermissionDenied`: the file cannot be written to,
   //   * `kDataLoss`: it is damaged, or no database,
   //   * `kFailedPrecondition`: it is the database of something else, of another

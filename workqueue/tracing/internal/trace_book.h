@@ -49,33 +49,35 @@ class TraceBook {
         errors_("queue", name, log_sink, clock),
         items_(max_contexts, max_items) {}
 
-  // The time and the contexts in `info` are set here.
-  Added Add(const T& item, AddInfo info) {
-    info.time = clock_->TimeNow();
-    info.current = TraceScope::Current();
+  // The time and the contexts in `*info` are set here.
+  Added Add(const T& item, AddInfo* info) {
+    info->time = clock_->TimeNow();
+    info->current = TraceScope::Current();
     Try("adding", item, [&] {
-      info.previous_attempt = items_.TakeAttempt(item, info.kind, info.delay);
+      info->previous_attempt =
+          items_.TakeAttempt(item, info->kind, info->delay);
     });
     TraceContext context;
     TryEach("adding", item, [&](QueueTracer<T>& tracer) {
-      const TraceContext own = tracer.OnAdd(item, info);
+      const TraceContext own = tracer.OnAdd(item, *info);
       if (!context.IsValid()) context = own;
     });
-    if (!context.IsValid()) context = info.current;
+    if (!context.IsValid()) context = info->current;
     Added added;
     added.context = context;
     Try("adding", item, [&] {
-      const bool may_wait = info.delay != absl::ZeroDuration();
-      added = items_.Add(item, context, info.time, may_wait);
+      const bool may_wait = info->delay != absl::ZeroDuration();
+      added = items_.Add(item, context, info->time, may_wait);
     });
     return added;
   }
 
   // The queue has not taken `item`.
-  void Refuse(const T& item, const Added& added) {
+  void Refuse(const T& item, const Added& added, const AddInfo& info) {
     Try("refusing", item, [&] { items_.Undo(item, added); });
     TryEach("refusing", item, [&](QueueTracer<T>& tracer) {
       tracer.OnAddRefused(item, added.context);
+      tracer.OnAddNotTaken(item, info);
     });
   }
 

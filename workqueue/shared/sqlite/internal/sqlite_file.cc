@@ -137,6 +137,11 @@ class SqliteFile::Row {
                             : std::string(static_cast<const char*>(bytes),
                                           static_cast<size_t>(size));
   }
+  // In UTF-8, whatever the file's encoding is.
+  std::string Text(int column) const {
+    const auto* const text = sqlite3_column_text(statement_, column);
+    return text == nullptr ? "" : reinterpret_cast<const char*>(text);
+  }
 
  private:
   void Bind(int64_t number) {
@@ -177,8 +182,8 @@ absl::Status SqliteFile::StatusOf(int code) const {
     case SQLITE_CANTOPEN:
       return absl::NotFoundError(absl::StrCat(
           what,
-          "; the folder must exist, and be one that the process can "
-          "write to"));
+          "; it must be a file, and its folder must exist, and be one that the "
+          "process can write to"));
     default:
       return absl::UnavailableError(
           absl::StrCat(what, " (", sqlite3_extended_errcode(connection_), ")"));
@@ -239,6 +244,10 @@ absl::Status SqliteFile::Connect(absl::Time deadline) {
   // A commit is on the disk when it returns, also after a power cut.
   status.Update(Execute("PRAGMA synchronous = FULL"));
   status.Update(Execute("PRAGMA fullfsync = 1"));
+  // Prepares the statement: later there may be no memory.
+  Row(this, "BEGIN").Step();
+  RollBack();
+  status.Update(error_);
   if (!status.ok()) return status;
   // All processes find it beside the log, whatever they call the file.
   auto wake_file = WakeFile::Open(sqlite3_db_filename(connection_, "main"));
@@ -287,7 +296,7 @@ absl::Status SqliteFile::MakeTables() {
   error_ = absl::OkStatus();
   const auto read = [this](const char* query) {
     Row row(this, query);
-    return row.Step() ? row.Bytes(0) : "";
+    return row.Step() ? row.Text(0) : "";
   };
   const auto refuse = [this](absl::string_view why) {
     error_.Update(absl::FailedPreconditionError(
