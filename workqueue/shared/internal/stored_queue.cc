@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <iterator>
 #include <limits>
 #include <optional>
@@ -133,7 +134,7 @@ EngineMessage EngineMessage::Unpack(absl::string_view bytes) {
   return message;
 }
 
-// The change is written when it ends.
+// The change is written when it ends, for which there may be no memory.
 class StoredQueue::Change {
  public:
   Change(StoredQueue* queue, std::string item)
@@ -142,7 +143,9 @@ class StoredQueue::Change {
         was_(queue->LoadStored(item_)),
         entry_(queue->ThatCounts(was_)) {}
 
-  ~Change() {
+  ~Change() noexcept(false) {
+    // Nobody writes what a request has done that throws.
+    if (std::uncaught_exceptions() > exceptions_) return;
     for (Set set : kSets) {
       const std::string from = PlaceIn(set, item_, was_);
       const std::string to = PlaceIn(set, item_, entry_);
@@ -170,6 +173,7 @@ class StoredQueue::Change {
   const std::string item_;
   const Entry was_;
   mutable Entry entry_;
+  const int exceptions_ = std::uncaught_exceptions();
 };
 
 void StoredQueue::LoadMeta() {
