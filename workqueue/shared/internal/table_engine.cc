@@ -352,12 +352,10 @@ absl::StatusOr<EngineReply> TableEngine::Client::Apply(
           }
           return heard;
         };
-        // Behind a pooler nothing else tells that its process has ended. If it
-        // lives, it listens again.
         const auto on_forgotten = [&tables](const std::string& client) {
           int64_t listener = 0;
           if (!absl::SimpleAtoi(client, &listener)) return;
-          tables.RemoveListener(listener);
+          tables.ForgetListener(listener);
         };
         OrderedStore* const store = tables.Open(*queue);
         store->Prefetch(wanted);
