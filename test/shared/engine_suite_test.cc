@@ -647,6 +647,45 @@ TEST_P(EngineSuite, ASnapshotMayHaveTheFailuresOnly) {
   EXPECT_EQ(snapshot.num_queued, 1u);
 }
 
+TEST_P(EngineSuite, ALargeSnapshotHasParts) {
+  constexpr int kItems = 300;
+  using Names = std::vector<std::string>;
+  Names processing, queued, waiting;
+  for (int i = 0; i < kItems; ++i) {
+    processing.push_back(absl::StrCat("processing ", 1000 + i));
+    queued.push_back(absl::StrCat("queued ", i));
+    waiting.push_back(absl::StrCat("waiting ", i));
+    Do({Operation::kAdd, processing.back(), 1});
+    Take();
+    Apply({{Operation::kAdd, queued.back()},
+           {Operation::kAddAfter, waiting.back(), kSecond + i}});
+  }
+  EngineSnapshotRequest request;
+  request.max = 290;
+  queued.resize(request.max);
+  waiting.resize(request.max);
+  Names found_processing, found_queued, found_waiting;
+  const auto append = [](const auto& items, Names* names) {
+    for (const auto& it : items) names->push_back(it.item);
+    return items.size();
+  };
+  int parts = 0;
+  do {
+    const EngineSnapshot part = TakeSnapshot(request);
+    EXPECT_EQ(part.num_waiting, size_t{kItems});
+    EXPECT_LE(append(part.processing, &found_processing) +
+                  append(part.queued, &found_queued) +
+                  append(part.waiting, &found_waiting),
+              250u);
+    EXPECT_EQ(part.clients.empty(), ++parts > 1);
+    request.from = part.go_on;
+  } while (!request.from.empty());
+  EXPECT_EQ(parts, 4);
+  EXPECT_EQ(found_processing, processing);
+  EXPECT_EQ(found_queued, queued);
+  EXPECT_EQ(found_waiting, waiting);
+}
+
 TEST_P(EngineSuite, AShutdownDropsWhatWaits) {
   Apply(
       {{Operation::kAdd, "queued"}, {Operation::kAddAfter, "waits", kSecond}});

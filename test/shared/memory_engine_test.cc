@@ -39,6 +39,7 @@
 #include "test/shared/queue_history.h"
 #include "test/workqueue/recording_log.h"
 #include "test/workqueue/recording_metrics.h"
+#include "workqueue/base/exceptions.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/controller/async_reconcile.h"
@@ -116,6 +117,9 @@ class StagedSource final : public internal::EngineSource {
     settings_ = std::move(settings);
   }
 
+  // The next request throws, after it has been applied.
+  void Throw() { throws_ = true; }
+
   // The number of requests.
   int requests() const { return requests_; }
   // The number of items in all snapshots.
@@ -135,7 +139,9 @@ class StagedSource final : public internal::EngineSource {
       internal::MutexLock lock(&stage_.held);
       stage_.Count(-1);
       if (stage_.IsAway(name_)) return absl::UnavailableError("it is away");
-      return engine_->Apply(request, deadline);
+      auto reply = engine_->Apply(request, deadline);
+      if (stage_.throws_.exchange(false)) internal::ThrowBadAlloc();
+      return reply;
     }
     absl::StatusOr<internal::EngineSnapshot> TakeSnapshot(
         const internal::EngineSnapshotRequest& request,
@@ -181,6 +187,7 @@ class StagedSource final : public internal::EngineSource {
   std::string away_ ABSL_GUARDED_BY(mu_);
   int waiting_ ABSL_GUARDED_BY(mu_) = 0;
   Settings settings_ ABSL_GUARDED_BY(mu_) = internal::EngineSettings();
+  std::atomic<bool> throws_{false};
   std::atomic<int> requests_{0};
   std::atomic<size_t> listed_{0};
 };
@@ -590,6 +597,24 @@ TEST_F(MemoryEngineTest, ARequestWithoutAnAnswerIsTold) {
 }
 
 // A program may try again and again to create its queue.
+#ifdef ABSL_HAVE_EXCEPTIONS
+
+// Else all later calls would wait for it.
+TEST_F(MemoryEngineTest, ARequestThatThrowsHasNoAnswer) {
+  StagedSource source(&engine_);
+  auto options = Options("c");
+  options.engine = &source;
+  const auto queue = *Queue::Create(options);
+  source.Throw();
+  const absl::Status thrown = Add(*queue, "x");
+  EXPECT_TRUE(absl::IsUnknown(thrown)) << thrown;
+  EXPECT_FALSE(queue->Healthy().ok());
+  EXPECT_EQ(Add(*queue, "y"), absl::OkStatus());
+  EXPECT_EQ(Queued(), 2u);
+}
+
+#endif  // ABSL_HAVE_EXCEPTIONS
+
 TEST_F(MemoryEngineTest, BeforeTheFirstAnswerNoMetricSaysThatItIsEmpty) {
   const auto told = [](const RecordingMetrics& metrics) {
     size_t n = 0;

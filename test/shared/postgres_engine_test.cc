@@ -57,6 +57,7 @@
 #include "test/shared/postgres_server.h"
 #include "test/shared/temporary_folder.h"
 #include "test/workqueue/recording_metrics.h"
+#include "workqueue/clock/fake_clock.h"
 #include "workqueue/leader_election/leader_elector.h"
 #include "workqueue/shared/postgres/internal/postgres_connection.h"
 #include "workqueue/shared/shared_queue.h"
@@ -1345,6 +1346,25 @@ TEST_F(PostgresServerTest, ARequestPassesNoRemains) {
   EXPECT_LT(many, 3 * few);
 }
 
+// Those of workers that have waited.
+TEST_F(PostgresServerTest, AnAddInATransactionPassesNoRemains) {
+  const auto engine = NewEngine(*server_);
+  const auto queue = NewQueue(*engine);
+  Connection open(server_->address()), own(server_->address());
+  open.Do("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1");
+  own.Do(
+      "INSERT INTO workqueue.entry SELECT id, 't'::bytea || int8send(n), 1, ''"
+      " FROM workqueue.queue, generate_series(1, 10000) n ORDER BY random()");
+  own.Do("DELETE FROM workqueue.entry WHERE key >= 't' AND key < 'u'");
+  ASSERT_TRUE(Add(*queue, "x").ok());
+  Connection adds(server_->address());
+  adds.Do("BEGIN");
+  adds.Do(absl::StrCat("SELECT workqueue.add('", name_, "', 'y')"));
+  EXPECT_LT(std::stoi(adds.Do("SELECT pg_stat_get_xact_blocks_fetched("
+                              "'workqueue.entry'::regclass)")),
+            1000);
+}
+
 TEST_F(PostgresServerTest, CallsWaitForALockOnlyUntilTheirDeadline) {
   const auto engine = NewEngine(*server_);
   auto options = Options(*engine);
@@ -1666,6 +1686,37 @@ TEST_F(PostgresKillTest, ADeadProcessIsPushedNothing) {
   }
   ASSERT_TRUE(Add(*queue, "x").ok());
   EXPECT_EQ(**queue->TryAcquire(), "x");
+}
+
+// Nobody else sees that it has ended, and its messages would stay.
+TEST_F(PostgresKillTest, ADeadProcessBehindAPoolerIsForgotten) {
+  const auto pooler = server_->StartPooler();
+  if (IsNotRequired(pooler.status())) GTEST_SKIP() << pooler.status();
+  ASSERT_TRUE(pooler.ok()) << pooler.status();
+  FakeClock clock(absl::Now());
+  const auto engine = *PostgresEngine::Create(*pooler, &clock);
+  auto options = Options(*engine);
+  options.require_durable_server = false;
+  const auto queue = *Queue::Create(options);
+  KillRun run(NewWorker(*pooler));
+  const pid_t waits = run.Start(/*adds=*/false);
+  while (WaitingWorkers(*queue) == 0) {
+  }
+  KillRun::Kill(waits);
+  Connection own(server_->address());
+  const auto count = [&](const std::string& rows) {
+    return own.Do("SELECT count(*) FROM workqueue." + rows);
+  };
+  const std::string of_the_dead =
+      "message WHERE listener NOT IN (SELECT id FROM workqueue.listener)";
+  EXPECT_EQ(count("listener"), "2");
+  clock.Step(absl::Minutes(6));
+  for (int hours = 5; hours > 0; --hours) {
+    const auto later = AddOptions::After(absl::Hours(hours));
+    ASSERT_TRUE(queue->AddItems(later, {absl::StrCat(hours)}).ok());
+  }
+  EXPECT_EQ(count("listener"), "1");
+  EXPECT_EQ(count(of_the_dead), "0");
 }
 
 // What --measure prints, as docs/shared-queue.md says.

@@ -11,8 +11,10 @@
 
 #include "workqueue/shared/sqlite/sqlite_engine.h"
 
+#include <sched.h>
 #include <sqlite3.h>
 #include <stdlib.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -28,6 +30,7 @@
 #include <future>  // NOLINT(build/c++11)
 #include <iostream>
 #include <memory>
+#include <new>
 #include <optional>
 #include <set>
 #include <string>
@@ -36,6 +39,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/config.h"
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -379,8 +383,35 @@ TEST_F(SqliteEngineTest, AFileWithTwoNamesIsRefused) {
   EXPECT_EQ(NewQueue(*NewEngine())->Count()->queued, 1u);
 }
 
+// As Kubernetes' subPath does: the log is beside it, where no other container
+// sees it.
+TEST_F(SqliteEngineTest, AFileThatIsMountedByItselfIsRefused) {
+  ASSERT_TRUE(Add(*NewQueue(*NewEngine()), "x").ok());
+  const std::string other = folder_.path() + "/other.db";
+  std::ofstream{other};
+  // Nobody but the thread has the mount.
+  const auto status =
+      Async([&]() -> std::optional<absl::Status> {
+        if (unshare(CLONE_NEWNS) != 0 ||
+            mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+            mount(path_.c_str(), other.c_str(), nullptr, MS_BIND, nullptr) !=
+                0) {
+          return std::nullopt;
+        }
+        return ErrorOf(other);
+      }).get();
+  if (!status) GTEST_SKIP() << "needs a root's rights";
+  EXPECT_TRUE(absl::IsFailedPrecondition(*status)) << *status;
+  EXPECT_TRUE(absl::StrContains(status->message(), other)) << *status;
+  EXPECT_TRUE(absl::StrContains(status->message(), "its folder")) << *status;
+  EXPECT_FALSE(std::filesystem::exists(other + "-wake"));
+  EXPECT_EQ(NewQueue(*NewEngine())->Count()->queued, 1u);
+}
+
 TEST_F(SqliteEngineTest, AFileOnANetworkIsRefused) {
-  for (const uint32_t type : {0x6969u, 0x517bu, 0xff534d42u, 0xfe534d42u}) {
+  for (const uint32_t type :
+       {0x6969u, 0x517bu, 0xff534d42u, 0xfe534d42u, 0x6b414653u, 0x0bd00bd0u,
+        0x01161970u, 0x7461636fu, 0x786f4256u}) {
     file_system = type;
     const absl::Status status = ErrorOf(path_);
     file_system = 0;
@@ -492,6 +523,34 @@ TEST_F(SqliteEngineTest, ACallDoesNotWaitForTheEndOfOthers) {
   EXPECT_LT(absl::Now() - start, kLong / 2);
   other.Do("COMMIT");
   EXPECT_TRUE(waits[0].get().ok());
+}
+
+// Else a long snapshot would keep all other processes from the file.
+TEST_F(SqliteEngineTest, ACallThatReadsIsInNobodysWay) {
+  const auto file = NewFile();
+  absl::Notification reads, ends;
+  std::vector<std::future<absl::Status>> calls;
+  const auto run = [&](bool writes, absl::Notification* begun) {
+    calls.push_back(Async([&file, &ends, writes, begun] {
+      return file->Run({absl::InfiniteFuture(), writes},
+                       [&](internal::EngineTables&, bool /*full*/) {
+                         if (begun == nullptr) return absl::OkStatus();
+                         begun->Notify();
+                         ends.WaitForNotification();
+                         return absl::OkStatus();
+                       });
+    }));
+  };
+  // They meet while this reads.
+  Read(*file, [&](auto&) {
+    run(/*writes=*/true, nullptr);
+    run(/*writes=*/false, &reads);
+    for (int i = 0; i < 1000; ++i) std::this_thread::yield();
+  });
+  reads.WaitForNotification();
+  Connection(path_).Do("BEGIN IMMEDIATE");
+  ends.Notify();
+  for (auto& it : calls) EXPECT_TRUE(it.get().ok());
 }
 
 // A call that writes would let the other process go first.
@@ -687,6 +746,25 @@ TEST_F(SqliteEngineTest, ACallThatFailsByItselfHasItsErrorAndWritesNothing) {
                   .ok());
   EXPECT_EQ(found, std::nullopt);
 }
+
+#ifdef ABSL_HAVE_EXCEPTIONS
+
+// It would keep all threads and processes from the file.
+TEST_F(SqliteEngineTest, ACallThatThrowsEndsItsTransaction) {
+  const auto file = NewFile();
+  for (const bool writes : {true, false}) {
+    EXPECT_EQ(file->Run({absl::InfiniteFuture(), writes},
+                        [](internal::EngineTables&, bool) -> absl::Status {
+                          throw std::bad_alloc();
+                        }),
+              absl::InternalError("std::bad_alloc"));
+    Connection(path_).Do("BEGIN IMMEDIATE");
+    int64_t listener = 0;
+    EXPECT_TRUE(AddListener(*file, &listener).ok());
+  }
+}
+
+#endif  // ABSL_HAVE_EXCEPTIONS
 
 // While another process writes, calls meet in one transaction. One of them is
 // made again in a file that is full.

@@ -46,7 +46,8 @@ std::string Dump(MemoryStore& store) {
       text, {{absl::CEscape(Packer().Text(version).bytes()), "V"}});
 }
 
-// Notes what another one is told to fetch, and to change.
+// Notes what another one is told to fetch, and to change, and counts how often
+// it is looked at for a first entry.
 class NotingStore final : public OrderedStore {
  public:
   explicit NotingStore(OrderedStore* store) : store_(*store) {}
@@ -68,10 +69,12 @@ class NotingStore final : public OrderedStore {
   }
   std::optional<Entry> First(absl::string_view prefix,
                              absl::string_view after) override {
+    ++looks;
     return store_.First(prefix, after);
   }
 
   std::string notes;
+  int looks = 0;
 
  private:
   OrderedStore& store_;
@@ -192,6 +195,46 @@ TEST_F(StoredQueueTest, ARepairLeavesTheGroupsAtTheirBounds) {
 }
 
 // A request that removed all at once could last longer than any may.
+TEST_F(StoredQueueTest, ASnapshotDoesNotLookAtGroupsThatOnlyWait) {
+  Apply("one", 0, 0, {{Operation::kSetGroups, "", 2, kForever}});
+  EngineSnapshotRequest request;
+  request.max = 3;
+  request.details = true;
+  int looks = 0, groups = 0;
+  for (const int more : {10, 1000}) {
+    std::vector<Operation> adds;
+    for (int i = 0; i < more; ++i) {
+      const std::string name = absl::StrCat(++groups);
+      adds.push_back({Operation::kAdd, name, 0, 0, 0, "0 1 " + name});
+    }
+    Apply("one", 1, more == 10 ? 3 : 0, std::move(adds));
+    noting_.looks = 0;
+    EXPECT_EQ(queue_.TakeSnapshot(request, 1).bounds.size(), 3u);
+    if (more == 10) looks = noting_.looks;
+  }
+  EXPECT_EQ(noting_.looks, looks);
+}
+
+TEST_F(StoredQueueTest, APartOfASnapshotWantsWhatComesAfterTheLastOne) {
+  EngineSnapshotRequest request;
+  request.max = 1000;
+  std::vector<Operation> adds;
+  for (int i = 0; i < 300; ++i) {
+    adds.push_back({Operation::kAdd, absl::StrCat(i)});
+  }
+  Apply("one", 1, 0, std::move(adds));
+  const EngineSnapshot first = queue_.TakeSnapshot(request, 1);
+  ASSERT_EQ(first.queued.size(), 250u);
+  request.from = first.go_on;
+  const WantedEntries wanted = StoredQueue::WantedBy(request);
+  ASSERT_FALSE(wanted.ranges.empty());
+  for (const auto& it : wanted.ranges) {
+    const bool goes_on = it.prefix == "r";
+    EXPECT_EQ(it.most, goes_on ? 251u : 0u);
+    EXPECT_EQ(it.after, goes_on ? first.go_on[2] : "");
+  }
+}
+
 TEST_F(StoredQueueTest, AShutdownRemovesInPartsWhatNobodySees) {
   const int64_t token =
       Apply("one", 100, 1, {{Operation::kAdd, "f"}}).items.at(0).token;

@@ -10,12 +10,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <thread>  // NOLINT(build/c++11)
 #include <utility>
 #include <vector>
 
+#include "absl/base/config.h"
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -268,6 +270,41 @@ TEST(TableEngineTest, ARequestThatSetsGroupsComesAfterTheInbox) {
     EXPECT_EQ(reply->items[0].item, "x");
   }
 }
+
+#ifdef ABSL_HAVE_EXCEPTIONS
+
+// Has no memory for what it hears.
+class ThrowingListener final : public EngineListener {
+ public:
+  void OnListening(const std::string& /*client*/) override {}
+  void OnDisconnected(const absl::Status& /*why*/) override {
+    ++heard;
+    throw std::bad_alloc();
+  }
+  void OnPush(HandedOut /*item*/, int64_t /*now*/) override {}
+  void OnDue(int64_t /*ticks*/) override {}
+  void OnShutDown(int64_t /*count*/) override {}
+  void OnChanged() override {}
+
+  std::atomic<int> heard{0};
+};
+
+// It would end the program, or the listener could never be destroyed.
+TEST(TableEngineTest, WhatAListenerThrowsEndsNothing) {
+  auto owned = std::make_unique<FakeDatabase>();
+  FakeDatabase& database = *owned;
+  TableEngine source("the database", std::move(owned), /*clock=*/nullptr);
+  ThrowingListener listener;
+  const auto engine = source.NewEngine("queue", 1, "client");
+  ASSERT_TRUE(engine->Listen(&listener, absl::InfiniteFuture()).ok());
+  while (listener.heard == 0) database.LetLook();
+  const int reads = database.reads();
+  database.LetLook();
+  EXPECT_GT(database.reads(), reads);
+  engine->StopListening();
+}
+
+#endif  // ABSL_HAVE_EXCEPTIONS
 
 }  // namespace
 }  // namespace workqueue::internal::table_engine_test

@@ -23,14 +23,15 @@ namespace workqueue::internal {
 // The entries that a call will probably read, so that a store which is far away
 // fetches them together. What is missing costs time only.
 struct WantedEntries {
-  // The first entries whose keys begin with `prefix`. Each leads to another
-  // one, whose key is `leads_to` and then the bytes from `rest` on of its own
-  // key, or its value if `rest` is zero.
+  // The first entries whose keys begin with `prefix`, and are greater than
+  // `after`. Each leads to another one, whose key is `leads_to` and then the
+  // bytes from `rest` on of its own key, or its value if `rest` is zero.
   struct Range {
     std::string prefix;
     size_t most;
     std::string leads_to;
     size_t rest;
+    std::string after = {};
   };
 
   std::vector<std::string> keys;

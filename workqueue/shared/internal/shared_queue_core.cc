@@ -614,7 +614,10 @@ void SharedQueueCore::SendTogether(bool alone) {
   awaits_answer_since_ = start;
   {
     const MutexUnlock unlock(&mu_);
-    reply = engine_->Apply(request, deadline);
+    if (!TryCall([&] { reply = engine_->Apply(request, deadline); })) {
+      reply = MakeError(absl::StatusCode::kUnknown,
+                        "the request has thrown an exception");
+    }
     round_trip = MachineClock()->TimeNow() - start;
   }
   awaits_answer_since_ = absl::InfiniteFuture();

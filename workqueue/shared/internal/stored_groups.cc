@@ -298,11 +298,11 @@ void StoredGroups::List(const std::string& prefix,
   }
 }
 
-Bound StoredGroups::BoundOf(absl::string_view name, const Group& group) {
+Bound StoredGroups::BoundOf(absl::string_view name, int64_t in_process) {
   Bound bound;
   bound.group = std::string(name);
   bound.max = static_cast<size_t>(numbers_.most);
-  bound.processing = static_cast<size_t>(group.in_process);
+  bound.processing = static_cast<size_t>(in_process);
   ForEachLane(name, [&bound](const LaneId& /*id*/, const Lane& lane) {
     bound.queued += static_cast<size_t>(lane.items);
   });
@@ -324,12 +324,16 @@ std::vector<Bound> StoredGroups::Bounds() {
   std::vector<Bound> bounds;
   std::string after;
   while (numbers_.most != kForever) {
-    const auto entry = store_.First("G", after);
+    // Not all groups: many may only wait.
+    const auto entry = store_.First("I", after);
     if (!entry) break;
     after = entry->key;
-    const std::string name = after.substr(1);
-    const Group group = LoadGroup(name);
-    if (group.in_process > 0) bounds.push_back(BoundOf(name, group));
+    const std::string name =
+        Unpacker(absl::string_view(after).substr(1)).Text();
+    if (bounds.empty() || bounds.back().group != name) {
+      bounds.push_back(BoundOf(name, /*in_process=*/0));
+    }
+    ++bounds.back().processing;
   }
   if (numbers_.most_retries != kForever && numbers_.retries_in_process > 0) {
     bounds.push_back(BoundOfRetries());
@@ -341,7 +345,9 @@ std::vector<Bound> StoredGroups::BoundsThatHold(const Where& where) {
   std::vector<Bound> bounds;
   if (where.place != Where::kQueued) return bounds;
   const Group group = LoadGroup(where.group);
-  if (IsReached(group)) bounds.push_back(BoundOf(where.group, group));
+  if (IsReached(group)) {
+    bounds.push_back(BoundOf(where.group, group.in_process));
+  }
   if (where.retry && RetriesAreReached()) bounds.push_back(BoundOfRetries());
   return bounds;
 }

@@ -146,7 +146,7 @@ class StoredGroups {
   }
   // Appends some of the items whose keys begin with `prefix`.
   void List(const std::string& prefix, std::vector<std::string>* items);
-  EngineSnapshot::Bound BoundOf(absl::string_view name, const Group& group);
+  EngineSnapshot::Bound BoundOf(absl::string_view name, int64_t in_process);
   EngineSnapshot::Bound BoundOfRetries();
 
   OrderedStore& store_;

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <iterator>
+#include <limits>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -27,6 +29,9 @@ namespace {
 
 // A client that has been silent for so many times its presence is forgotten.
 constexpr int64_t kPresences = 10;
+
+// A part of a snapshot has so many items at most.
+constexpr size_t kPart = 250;
 
 // Of so many priorities the oldest item is looked for. Each can take a round
 // trip, while nobody else has the queue.
@@ -129,7 +134,7 @@ EngineMessage EngineMessage::Unpack(absl::string_view bytes) {
   return message;
 }
 
-// The change is written when it ends.
+// The change is written when it ends, for which there may be no memory.
 class StoredQueue::Change {
  public:
   Change(StoredQueue* queue, std::string item)
@@ -138,7 +143,9 @@ class StoredQueue::Change {
         was_(queue->LoadStored(item_)),
         entry_(queue->ThatCounts(was_)) {}
 
-  ~Change() {
+  ~Change() noexcept(false) {
+    // Nobody writes what a request has done that throws.
+    if (std::uncaught_exceptions() > exceptions_) return;
     for (Set set : kSets) {
       const std::string from = PlaceIn(set, item_, was_);
       const std::string to = PlaceIn(set, item_, entry_);
@@ -166,6 +173,7 @@ class StoredQueue::Change {
   const std::string item_;
   const Entry was_;
   mutable Entry entry_;
+  const int exceptions_ = std::uncaught_exceptions();
 };
 
 void StoredQueue::LoadMeta() {
@@ -617,6 +625,7 @@ void StoredQueue::ForgetSilentClients() {
     }
     StopWaiting(&*client);
     store_.Delete(after);
+    if (on_forgotten_) on_forgotten_(id);
   }
 }
 
@@ -777,13 +786,21 @@ WantedEntries StoredQueue::WantedBy(const EngineSnapshotRequest& request) {
     wanted.keys.push_back(KeyOf(*request.item));
     return wanted;
   }
+  const bool is_first = request.from.empty();
   for (Set set : {kReady, kWaiting, kLeases, kFailing, kParked}) {
     if (request.max == 0) break;
     if (request.failures_only && set != kFailing && set != kParked) continue;
-    wanted.ranges.push_back(
-        {std::string(1, set), request.max, "i", kItemInPlace});
+    WantedEntries::Range& range = wanted.ranges.emplace_back();
+    range = {std::string(1, set), std::min(request.max, kPart + 1), "i",
+             kItemInPlace};
+    if (is_first) continue;
+    if (request.from[0] == range.prefix) {
+      range.after = request.from[2];
+    } else {
+      range.most = 0;  // This part may have none of them.
+    }
   }
-  if (request.details) wanted.ranges.push_back({"c", 100, "", 1});
+  if (request.details && is_first) wanted.ranges.push_back({"c", 100, "", 1});
   return wanted;
 }
 
@@ -892,6 +909,10 @@ EngineSnapshot StoredQueue::TakeSnapshot(const EngineSnapshotRequest& request,
   snapshot.now = std::max(meta_.now, clock + meta_.offset);
   snapshot.shut_down = meta_.shut_down != 0;
   static_cast<EngineCounts&>(snapshot) = Counts();
+  // Where this part begins: a set, the number of its items in earlier parts,
+  // and the last one of them.
+  std::vector<std::string> from = request.from;
+  size_t left = kPart;
   // Lists those of the items that the request asks for.
   using Item = EngineSnapshot::Item;
   const auto list = [&](Set set, size_t max, std::vector<Item>* to, auto fill) {
@@ -907,10 +928,18 @@ EngineSnapshot StoredQueue::TakeSnapshot(const EngineSnapshotRequest& request,
       if (!PlaceIn(set, *request.item, e).empty()) add(*request.item, e);
       return;
     }
-    std::string after;
-    while (to->size() < max) {
+    const std::string name(1, set);
+    if (!snapshot.go_on.empty() || (!from.empty() && from[0] != name)) return;
+    size_t listed = from.empty() ? 0 : static_cast<size_t>(ToNumber(from[1]));
+    std::string after = from.empty() ? "" : from[2];
+    from.clear();
+    for (; listed < max; ++listed, --left) {
       const auto place = FirstOf(set, after);
       if (!place) return;
+      if (left == 0) {
+        snapshot.go_on = {name, absl::StrCat(listed), after};
+        return;
+      }
       after = place->key;
       add(place->item, Load(place->item));
     }
@@ -921,7 +950,8 @@ EngineSnapshot StoredQueue::TakeSnapshot(const EngineSnapshotRequest& request,
     to->number = e.priority;
     to->time = e.since;
   });
-  list(kLeases, max == 0 ? 0 : snapshot.num_processing, &snapshot.processing,
+  constexpr size_t kAll = (std::numeric_limits<size_t>::max)();
+  list(kLeases, max == 0 ? 0 : kAll, &snapshot.processing,
        [](const Entry& e, Item* to) {
          to->number = e.token;
          to->time = e.began;
@@ -944,7 +974,7 @@ EngineSnapshot StoredQueue::TakeSnapshot(const EngineSnapshotRequest& request,
            to->last_failed = e.last_failed;
          });
   }
-  if (!others) return snapshot;
+  if (!others || !request.from.empty()) return snapshot;
   if (meta_.has_groups != 0 && request.item) {
     snapshot.bounds = groups().BoundsThatHold(WhereIs(Load(*request.item)));
   } else if (meta_.has_groups != 0 && request.max > 0) {

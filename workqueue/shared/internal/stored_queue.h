@@ -51,15 +51,21 @@ class StoredQueue {
   using Send = std::function<bool(const std::string& client,
                                   const EngineMessage& message)>;
 
+  // Is called for a client that has been silent for so long that it is not
+  // known any more.
+  using OnForgotten = std::function<void(const std::string& client)>;
+
   // The store is not owned. A request does so much of what is due at most, and
   // removes so much of what no longer waits after a shutdown. An operation on
   // an item that is too long, with its group, does nothing.
   StoredQueue(OrderedStore* store, Send send, int64_t most_due = kForever,
-              size_t max_item_bytes = (std::numeric_limits<size_t>::max)())
+              size_t max_item_bytes = (std::numeric_limits<size_t>::max)(),
+              OnForgotten on_forgotten = nullptr)
       : store_(*store),
         send_(std::move(send)),
         most_due_(most_due),
-        max_item_bytes_(max_item_bytes) {}
+        max_item_bytes_(max_item_bytes),
+        on_forgotten_(std::move(on_forgotten)) {}
 
   // What `Apply()` and `TakeSnapshot()` will probably read.
   static WantedEntries WantedBy(const EngineRequest& request);
@@ -82,7 +88,6 @@ class StoredQueue {
       const EngineRequest& request, int64_t clock, int64_t run, bool full,
       const std::vector<EngineOperation>& inbox = {});
 
-  // In one part.
   EngineSnapshot TakeSnapshot(const EngineSnapshotRequest& request,
                               int64_t clock);
 
@@ -262,6 +267,7 @@ class StoredQueue {
   const Send send_;
   const int64_t most_due_;
   const size_t max_item_bytes_;
+  const OnForgotten on_forgotten_;
   Meta meta_;                               // during a call
   const EngineRequest* request_ = nullptr;  // the one that is being applied
 };

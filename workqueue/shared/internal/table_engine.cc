@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/numbers.h"
@@ -25,6 +26,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "workqueue/base/exceptions.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/base/worker_pool.h"
 #include "workqueue/clock/clock.h"
@@ -246,12 +248,15 @@ bool TableEngine::State::Send(EngineTables& tables, int64_t listener,
 void TableEngine::State::Loop() {
   NameThisThread("database", "listen");
   while (true) {
-    Deliver();
+    // Without memory, the next look finds what this one has not told.
+    CatchAsStatus([this] { Deliver(); }).IgnoreError();
     {
       MutexLock lock(&mu_);
       if (stopping_) return;
     }
-    database_->AwaitMessages(kLookPeriod);
+    CatchAsStatus([this] {
+      database_->AwaitMessages(kLookPeriod);
+    }).IgnoreError();
   }
 }
 
@@ -298,11 +303,11 @@ void TableEngine::State::Deliver() {
     const auto heard =
         messages.try_emplace(number, EngineTables::Heard{{}, false, false});
     delivering_ = client;
-    {
-      MutexUnlock unlock(&mu_);
-      client->Hear(heard.first->second);
-    }
-    delivering_ = nullptr;
+    const absl::Cleanup end = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      delivering_ = nullptr;
+    };
+    MutexUnlock unlock(&mu_);
+    client->Hear(heard.first->second);
   }
 }
 
@@ -347,9 +352,14 @@ absl::StatusOr<EngineReply> TableEngine::Client::Apply(
           }
           return heard;
         };
+        const auto on_forgotten = [&tables](const std::string& client) {
+          int64_t listener = 0;
+          if (!absl::SimpleAtoi(client, &listener)) return;
+          tables.ForgetListener(listener);
+        };
         OrderedStore* const store = tables.Open(*queue);
         store->Prefetch(wanted);
-        StoredQueue rules(store, send, kMostDue, MaxItemBytes());
+        StoredQueue rules(store, send, kMostDue, MaxItemBytes(), on_forgotten);
         std::vector<EngineOperation> inbox;
         // A queue that has been shut down would drop it.
         if (!full && !rules.IsShutDown()) inbox = tables.TakeInbox();

@@ -69,6 +69,9 @@ class EngineTables {
   // number.
   virtual int64_t AddListener(int64_t queue) = 0;
   virtual void RemoveListener(int64_t listener) = 0;
+  // The same, of one that has been silent for long, if nothing else tells
+  // whether its process lives.
+  virtual void ForgetListener(int64_t /*listener*/) {}
   virtual std::vector<int64_t> ListenersOf(int64_t queue) = 0;
   // Whether its process lives.
   virtual bool Lives(int64_t listener) = 0;

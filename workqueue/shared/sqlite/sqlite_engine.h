@@ -45,11 +45,11 @@ void RegisterSqlite();
 // engine.
 //
 // The file must be on a disk of this machine, in a folder that the processes
-// can write to: beside it are PATH-wal and PATH-shm, which belong to it, and
-// PATH-wake, by which the processes wake each other. Do not remove any of them
-// while a process uses them, and copy the file by SQLite's own means. PATH may
-// be a symbolic link; those files are then beside what it names. A process that
-// has forked must not use an engine that it had before.
+// share and can write to: beside it are PATH-wal and PATH-shm, which belong to
+// it, and PATH-wake, by which the processes wake each other. Do not remove any
+// of them while a process uses them, and copy the file by SQLite's own means.
+// PATH may be a symbolic link; those files are then beside what it names. A
+// process that has forked must not use an engine that it had before.
 //
 // Needs Linux. Thread-safe. May be destroyed before the queues and electors.
 class SqliteEngine final : public internal::TableEngine {
@@ -66,8 +66,9 @@ class SqliteEngine final : public internal::TableEngine {
   //   * `kPermissionDenied`: the file cannot be written to,
   //   * `kDataLoss`: it is damaged, or no database,
   //   * `kFailedPrecondition`: it is the database of something else, of another
-  //     version of this library, has several hard links, or is not on a disk of
-  //     this machine (but a file system of FUSE is not refused),
+  //     version of this library, has several hard links, is mounted by itself
+  //     and not with its folder (from Linux 5.8 on), or is not on a disk of
+  //     this machine (but a file system of FUSE or 9p is not refused),
   //   * `kResourceExhausted`: the disk is full,
   //   * `kUnavailable`: another process did not let it go, or the disk fails.
   static absl::StatusOr<std::unique_ptr<SqliteEngine>> Create(

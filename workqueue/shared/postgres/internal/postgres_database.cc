@@ -53,6 +53,9 @@ constexpr size_t kMostAtOnce = 2000;
 // The numbers of the rows of a fetch that are no entries.
 constexpr int64_t kTime = -1, kFront = -2, kInbox = -3, kTables = -4;
 
+// A listener behind a pooler. Nothing tells whether its process lives.
+constexpr int64_t kPolls = 2;
+
 // When an item in the inbox is due that is never due; see `add`.
 constexpr int64_t kNeverDue = int64_t{1} << 62;
 
@@ -151,7 +154,11 @@ BEGIN
     'workqueue_' || '{s}.listener'::regclass::oid || '_' ||
       convert_from(e.value, 'UTF8'), '')
     FROM {s}.entry e
-    WHERE e.queue = found.id AND e.key >= 't' AND e.key < 'u'
+    WHERE e.queue = found.id AND e.key < 'u' AND e.key >= greatest('t', (
+      SELECT u.key FROM (SELECT x.prefixes, x.keys FROM {s}.front x
+        WHERE x.queue <= found.id AND x.queue >= found.id
+        ORDER BY x.queue DESC, x.version DESC LIMIT 1) f,
+        unnest(f.prefixes, f.keys) AS u(prefix, key) WHERE u.prefix = 't'))
     ORDER BY e.key LIMIT 1;
 END $$;
 CREATE OR REPLACE FUNCTION {s}.add(
@@ -289,7 +296,7 @@ struct PostgresDatabase::Sql {
             "UNION ALL SELECT -4, int8send('{s}.entry'::regclass::oid::bigint),"
             "  int8send((SELECT count(*) FROM {s}.queue"
             "    WHERE id = $1 AND name = $8)), NULL")),
-        listeners(Of("SELECT id, CASE WHEN polls = 1 OR NOT"
+        listeners(Of("SELECT id, CASE WHEN polls = 1 THEN 2 WHEN NOT"
                      " pg_try_advisory_xact_lock_shared($2 + id)"
                      " THEN 1 ELSE 0 END::bigint FROM {s}.listener"
                      " WHERE queue = $1 ORDER BY id")),
@@ -395,6 +402,13 @@ class PostgresDatabase::Tables final : public EngineTables,
     later_.push_back({sql_.remove_listener, {Value::Number(listener)}});
     RemoveMessages(listener, 0, std::numeric_limits<int64_t>::max());
   }
+  // If its process lives, it listens again.
+  void ForgetListener(int64_t listener) override {
+    const auto found = live_.find(listener);
+    if (found != live_.end() && found->second == kPolls) {
+      RemoveListener(listener);
+    }
+  }
   std::vector<int64_t> ListenersOf(int64_t /*queue*/) override {
     std::vector<int64_t> all;
     for (const auto& [listener, lives] : live_) all.push_back(listener);
@@ -402,7 +416,7 @@ class PostgresDatabase::Tables final : public EngineTables,
   }
   bool Lives(int64_t listener) override {
     const auto found = live_.find(listener);
-    return found != live_.end() && found->second;
+    return found != live_.end() && found->second != 0;
   }
   void AddMessage(int64_t listener, absl::string_view body) override {
     receivers_.push_back(listener);
@@ -510,7 +524,8 @@ class PostgresDatabase::Tables final : public EngineTables,
   std::string front_place_;
   bool writes_front_ = false;
   absl::Time now_;
-  std::map<int64_t, bool> live_;  // the listeners, and whether they live
+  // The listeners: 0, 1 if the process lives, or `kPolls`.
+  std::map<int64_t, int64_t> live_;
   bool has_inbox_ = false;
 
   std::vector<Statement> later_;
@@ -614,7 +629,7 @@ void PostgresDatabase::Tables::Prefetch(const WantedEntries& wanted) {
   std::vector<std::string> firsts;
   for (const WantedEntries::Range& range : wanted.ranges) {
     wanted_[range.prefix[0]] = range;
-    firsts.push_back(range.prefix);
+    firsts.push_back(LeastKey(range.prefix, range.after));
   }
   Fetch(wanted.keys, wanted.ranges, firsts);
 }
@@ -740,7 +755,7 @@ void PostgresDatabase::Tables::Fetch(
   if (!takes_more) return;
   const PostgresRows& listeners = all[first + 1];
   for (int i = 0; i < listeners.size(); ++i) {
-    live_[listeners.Number(i, 0)] = listeners.Number(i, 1) != 0;
+    live_[listeners.Number(i, 0)] = listeners.Number(i, 1);
   }
   if (has_inbox_ && layout_ != "1") error_ = InboxIsOfAnother();
 }

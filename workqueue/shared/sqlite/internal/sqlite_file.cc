@@ -3,6 +3,7 @@
 
 #include "workqueue/shared/sqlite/internal/sqlite_file.h"
 
+#include <fcntl.h>
 #include <linux/magic.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
@@ -15,6 +16,7 @@
 #include <cstdint>
 #include <filesystem>  // NOLINT(build/c++17)
 #include <limits>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,6 +32,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "workqueue/base/exceptions.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/shared/internal/ordered_store.h"
@@ -50,6 +53,9 @@ constexpr absl::Duration kLongestWait = absl::Milliseconds(10);
 
 constexpr int kEveryThread = std::numeric_limits<int>::max();
 
+// STATX_ATTR_MOUNT_ROOT, which older headers lack.
+constexpr uint64_t kMountRoot = 0x2000;
+
 // How long a process lets another one go first that has waited.
 constexpr absl::Duration kWay = absl::Milliseconds(2);
 
@@ -68,7 +74,8 @@ CREATE INDEX message_of ON message (listener, id);
 absl::Time Now() { return Clock::GetRealClock()->TimeNow(); }
 
 // Whether other machines may have the file, too: SQLite does not notice it. A
-// file system of FUSE may be of either kind, and many are of this machine.
+// file system of FUSE may be of either kind, and many are of this machine. So
+// may be one of 9p: a container of gVisor has its disk by that name.
 bool IsOfNetwork(const struct statfs& place) {
   switch (static_cast<uint32_t>(place.f_type)) {
     case NFS_SUPER_MAGIC:
@@ -77,7 +84,12 @@ bool IsOfNetwork(const struct statfs& place) {
     case 0xfe534d42:  // SMB 2
     case 0x00c36400:  // Ceph
     case AFS_SUPER_MAGIC:
+    case 0x6b414653:  // AFS of the kernel
     case CODA_SUPER_MAGIC:
+    case 0x0bd00bd0:  // Lustre
+    case 0x01161970:  // GFS2
+    case 0x7461636f:  // OCFS2
+    case 0x786f4256:  // VirtualBox
       return true;
     default:
       return false;
@@ -180,8 +192,8 @@ absl::Status SqliteFile::StatusOf(int code) const {
 
 void SqliteFile::Fail(int code) {
   if (!error_.ok()) return;
-  error_ = StatusOf(code);
   is_busy_ = IsBusy(code);
+  error_ = CatchAsStatus([&] { return StatusOf(code); });
 }
 
 absl::StatusOr<std::unique_ptr<SqliteFile>> SqliteFile::Open(
@@ -257,6 +269,15 @@ absl::Status SqliteFile::CheckPlace() {
         "the file \"", path_, "\" has ", about.st_nlink,
         " names, and SQLite keeps a log beside each; remove the other hard "
         "links"));
+  }
+  // A kernel before 5.8 does not tell it.
+  struct statx mounted = {};
+  statx(AT_FDCWD, file, 0, STATX_BASIC_STATS, &mounted);
+  if ((mounted.stx_attributes & kMountRoot) != 0) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the file \"", path_,
+        "\" is mounted by itself, and SQLite keeps a log beside each mount; "
+        "mount its folder"));
   }
   if (IsOfNetwork(place)) {
     return absl::FailedPreconditionError(absl::StrCat(
@@ -340,8 +361,9 @@ absl::Status SqliteFile::Run(const Call& call, const Body& body) {
     return job.done || (!job.taken && (!busy_ || job.IsInterrupted()));
   };
   const auto is_free = [&job] { return !job.taken; };
+  std::list<Job*> jobs = {&job};
   MutexLock lock(&mu_);
-  jobs_.push_back(&job);
+  jobs_.splice(jobs_.end(), jobs);
   while (!job.done) {
     Clock::GetRealClock()->AwaitWithDeadline(&mu_, absl::Condition(&may_go_on),
                                              call.deadline);
@@ -349,7 +371,7 @@ absl::Status SqliteFile::Run(const Call& call, const Body& body) {
     mu_.Await(absl::Condition(&is_free));
     if (job.done) break;
     if (busy_) {
-      jobs_.erase(std::find(jobs_.begin(), jobs_.end(), &job));
+      jobs_.remove(&job);
       return absl::UnavailableError(absl::StrCat(
           "the file \"", path_, "\": earlier calls are in progress"));
     }
@@ -359,12 +381,15 @@ absl::Status SqliteFile::Run(const Call& call, const Body& body) {
 }
 
 void SqliteFile::Lead(Job* own) {
-  std::vector<Job*> jobs, others;
-  for (Job* it : jobs_) {
-    it->taken = it == own || !(it->alone || own->alone);
-    (it->taken ? jobs : others).push_back(it);
+  // Takes no memory: then the jobs could not end.
+  std::list<Job*> jobs;
+  for (auto it = jobs_.begin(); it != jobs_.end();) {
+    const auto job = it++;
+    // One that only reads, and may take long, must not lock others out.
+    (*job)->taken = *job == own || ((*job)->writes == own->writes &&
+                                    !(*job)->alone && !own->alone);
+    if ((*job)->taken) jobs.splice(jobs.end(), jobs_, job);
   }
-  jobs_ = std::move(others);
   busy_ = true;
   absl::Status status;
   {
@@ -373,26 +398,28 @@ void SqliteFile::Lead(Job* own) {
   }
   busy_ = false;
   const bool is_full = absl::IsResourceExhausted(status);
-  for (Job* it : jobs) {
+  const bool has_company = jobs.size() > 1;
+  while (!jobs.empty()) {
+    Job* const it = jobs.front();
     it->taken = false;
     // Those that are over end. The others go on, and one of them leads; but
     // each for itself after an error: one that only adds, or fails by itself,
     // must not fail the others.
     if ((is_full && !it->full) || absl::IsAborted(status) ||
-        (absl::IsUnavailable(status) && jobs.size() > 1 && !it->IsOver())) {
+        (absl::IsUnavailable(status) && has_company && !it->IsOver())) {
       it->alone = it->alone || !is_busy_;
       it->full = is_full;
-      jobs_.push_back(it);
+      jobs_.splice(jobs_.end(), jobs, jobs.begin());
     } else {
       if (!status.ok()) it->status = status;
       it->done = true;
+      jobs.pop_front();
     }
   }
 }
 
-absl::Status SqliteFile::TryTogether(const std::vector<Job*>& jobs) {
-  const bool writes = std::any_of(jobs.begin(), jobs.end(),
-                                  [](const Job* it) { return it->writes; });
+absl::Status SqliteFile::TryTogether(const std::list<Job*>& jobs) {
+  const bool writes = jobs.front()->writes;
   const bool full = writes && jobs.front()->full;
   const auto is_over = [](const Job* it) { return it->IsOver(); };
   // One that only reads is in nobody's way.
@@ -560,24 +587,26 @@ class SqliteFile::Tables final : public EngineTables, private OrderedStore {
   int64_t queue_ = 0;
 };
 
-absl::Status SqliteFile::TryOnce(const std::vector<Job*>& jobs, bool writes,
+absl::Status SqliteFile::TryOnce(const std::list<Job*>& jobs, bool writes,
                                  bool full) {
   has_messages_ = false;
   is_busy_ = false;
   error_ = absl::OkStatus();
-  Row(this, writes ? "BEGIN IMMEDIATE" : "BEGIN").Step();
-  absl::Status status = CheckFile();
-  Tables tables(this);
   bool fails = false;
-  for (Job* it : jobs) {
-    if (status.ok()) it->status = it->body(tables, full);
-    fails |= !it->status.ok();
-  }
-  if (status.ok() && !error_.ok()) status = error_;
-  if (status.ok() && fails && jobs.size() > 1) {
-    status = absl::AbortedError("one of the jobs has failed");
-  }
-  if (status.ok() && !fails) status = Commit();
+  const absl::Status status = CatchAsStatus([&]() -> absl::Status {
+    Row(this, writes ? "BEGIN IMMEDIATE" : "BEGIN").Step();
+    absl::Status found = CheckFile();
+    if (!found.ok()) return found;
+    Tables tables(this);
+    for (Job* it : jobs) {
+      it->status = CatchAsStatus([&] { return it->body(tables, full); });
+      fails |= !it->status.ok();
+    }
+    if (!error_.ok()) return error_;
+    if (!fails) return Commit();
+    if (jobs.size() == 1) return absl::OkStatus();
+    return absl::AbortedError("one of the jobs has failed");
+  });
   if (!status.ok() || fails) RollBack();
   return status;
 }
@@ -607,11 +636,13 @@ absl::Status SqliteFile::CheckFile() {
 
 absl::Status SqliteFile::Commit() {
   Row(this, "COMMIT").Step();
-  // What is on the disk then is not known.
-  if (absl::IsUnavailable(error_) && !is_busy_) {
-    return absl::UnknownError(error_.message());
+  if (is_busy_ || !(absl::IsUnavailable(error_) || absl::IsInternal(error_))) {
+    return error_;
   }
-  return error_;
+  // What is on the disk then is not known.
+  absl::Status unknown(absl::StatusCode::kUnknown, "");
+  TryCall([&] { unknown = absl::UnknownError(error_.message()); });
+  return unknown;
 }
 
 void SqliteFile::RollBack() {

@@ -8,12 +8,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -34,9 +34,10 @@ namespace workqueue::internal {
 // to it. "SQLite" in docs/shared-queue.md has the tables.
 //
 // A thread that has something to do while nobody else does begins a
-// transaction, and takes into it what the other threads have brought meanwhile:
-// so the disk is synced once for all of them. Of several processes one has a
-// transaction that writes. The others wait for the end of it, and take turns.
+// transaction, and takes into it what the other threads have brought meanwhile,
+// if it writes as they do: so the disk is synced once for all of them. Of
+// several processes one has a transaction that writes. The others wait for the
+// end of it, and take turns.
 //
 // Thread-safe.
 class SqliteFile final : public EngineDatabase {
@@ -93,8 +94,8 @@ class SqliteFile final : public EngineDatabase {
   // Tries again while other processes prevent it, until one of the jobs is
   // over. If a job fails by itself, nothing is written, and the result is OK if
   // it is the only job, and `absl::AbortedError` otherwise.
-  absl::Status TryTogether(const std::vector<Job*>& jobs);
-  absl::Status TryOnce(const std::vector<Job*>& jobs, bool writes, bool full);
+  absl::Status TryTogether(const std::list<Job*>& jobs);
+  absl::Status TryOnce(const std::list<Job*>& jobs, bool writes, bool full);
   absl::Status Commit();
   void RollBack();
   // Whether it is a file that several processes can share. Changes nothing.
@@ -104,7 +105,8 @@ class SqliteFile final : public EngineDatabase {
 
   // The status of an error code of SQLite.
   absl::Status StatusOf(int code) const;
-  // Notes an error. Until the end of the transaction nothing is done any more.
+  // Notes an error, an internal one if there is no memory for it. Until the end
+  // of the transaction nothing is done any more.
   void Fail(int code);
 
   const std::string path_;
@@ -115,7 +117,7 @@ class SqliteFile final : public EngineDatabase {
   // Whether a thread has a transaction. It uses all members below the queue.
   sync::Mutex mu_;
   bool busy_ ABSL_GUARDED_BY(mu_) = false;
-  std::vector<Job*> jobs_ ABSL_GUARDED_BY(mu_);       // that nobody has taken
+  std::list<Job*> jobs_ ABSL_GUARDED_BY(mu_);         // that nobody has taken
   std::set<int64_t> listeners_ ABSL_GUARDED_BY(mu_);  // of this process
 
   sqlite3* connection_ = nullptr;
