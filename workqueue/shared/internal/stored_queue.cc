@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <iterator>
 #include <limits>
 #include <optional>
@@ -134,47 +133,24 @@ EngineMessage EngineMessage::Unpack(absl::string_view bytes) {
   return message;
 }
 
-// The change is written when it ends, for which there may be no memory.
-class StoredQueue::Change {
- public:
-  Change(StoredQueue* queue, std::string item)
-      : queue_(*queue),
-        item_(std::move(item)),
-        was_(queue->LoadStored(item_)),
-        entry_(queue->ThatCounts(was_)) {}
-
-  ~Change() noexcept(false) {
-    // Nobody writes what a request has done that throws.
-    if (std::uncaught_exceptions() > exceptions_) return;
-    for (Set set : kSets) {
-      const std::string from = PlaceIn(set, item_, was_);
-      const std::string to = PlaceIn(set, item_, entry_);
-      if (from == to) continue;
-      queue_.SizeOf(set) += (to.empty() ? 0 : 1) - (from.empty() ? 0 : 1);
-      if (set == kDirty) continue;
-      if (!from.empty()) queue_.store_.Delete(from);
-      if (!to.empty()) queue_.store_.Insert(to, "");
-    }
-    if (queue_.meta_.has_groups != 0) {
-      queue_.groups().Move(item_, queue_.WhereIs(was_), queue_.WhereIs(entry_));
-    }
-    queue_.Save(item_, entry_);
+template <typename F>
+auto StoredQueue::Change(const std::string& item, F change) {
+  const Entry was = LoadStored(item);
+  Entry e = ThatCounts(was);
+  const auto result = change(e);
+  for (Set set : kSets) {
+    const std::string from = PlaceIn(set, item, was);
+    const std::string to = PlaceIn(set, item, e);
+    if (from == to) continue;
+    SizeOf(set) += (to.empty() ? 0 : 1) - (from.empty() ? 0 : 1);
+    if (set == kDirty) continue;
+    if (!from.empty()) store_.Delete(from);
+    if (!to.empty()) store_.Insert(to, "");
   }
-
-  Change(const Change&) = delete;
-  Change& operator=(const Change&) = delete;
-
-  Entry& operator*() const { return entry_; }
-  Entry* operator->() const { return &entry_; }
-  const std::string& item() const { return item_; }
-
- private:
-  StoredQueue& queue_;
-  const std::string item_;
-  const Entry was_;
-  mutable Entry entry_;
-  const int exceptions_ = std::uncaught_exceptions();
-};
+  if (meta_.has_groups != 0) groups().Move(item, WhereIs(was), WhereIs(e));
+  Save(item, e);
+  return result;
+}
 
 void StoredQueue::LoadMeta() {
   meta_ = Meta();
@@ -505,7 +481,7 @@ bool StoredQueue::Classify(Entry& e, const std::string& text) const {
 
 int64_t StoredQueue::Do(const EngineOperation& operation) {
   using Operation = EngineOperation;
-  const int64_t x = operation.x, y = operation.y, z = operation.z;
+  const int64_t x = operation.x, y = operation.y;
   if (operation.code == Operation::kShutDown) {
     return ShutDown(x == Operation::kAtOnce);
   }
@@ -539,8 +515,12 @@ int64_t StoredQueue::Do(const EngineOperation& operation) {
       operation.code != Operation::kAddRateLimited) {
     return kFalse;
   }
-  const Change change(this, operation.item);
-  Entry& e = *change;
+  return Change(operation.item, [&](Entry& e) { return DoWith(e, operation); });
+}
+
+int64_t StoredQueue::DoWith(Entry& e, const EngineOperation& operation) {
+  using Operation = EngineOperation;
+  const int64_t x = operation.x, y = operation.y, z = operation.z;
   const bool adds =
       Adds(operation.code) && operation.code != Operation::kUnpark;
   const bool retry = adds && Classify(e, operation.text);
@@ -640,28 +620,36 @@ void StoredQueue::DoWhatIsDue(EngineReply* reply) {
   while (meta_.shut_down == 0) {
     const auto first = first_due(kWaiting);
     if (!first) break;
-    const Change e(this, first->item);
-    const int64_t priority = e->due_priority;
-    StopWaiting(*e);
-    if (Add(*e, priority, e->due_retry) == kNewItem) ++reply->came_due;
+    const int64_t added = Change(first->item, [this](Entry& e) {
+      const int64_t priority = e.due_priority;
+      StopWaiting(e);
+      return Add(e, priority, e.due_retry);
+    });
+    if (added == kNewItem) ++reply->came_due;
   }
   while (meta_.now >= meta_.grace) {
     const auto first = first_due(kLeases);
     if (!first) break;
-    const Change e(this, first->item);
-    if (e->token < 0) {
-      StopProcessing(*e);
-      Add(*e, e->priority, e->retry);
-    } else if (meta_.now - e->expiry > request_->lease / 2 &&
-               meta_.grace <= e->expiry) {
-      // Nobody has asked for long, perhaps because nobody could. A holder that
-      // lives renews or ends its lease within a grace. Each gets one only.
-      meta_.grace = After(request_->lease);
-    } else {
-      Abandon(*e, 0, "UNAVAILABLE: the lease expired", true);
-      ++reply->expired;
-    }
+    const bool expires =
+        Change(first->item, [this](Entry& e) { return EndLease(e); });
+    if (expires) ++reply->expired;
   }
+}
+
+bool StoredQueue::EndLease(Entry& e) {
+  if (e.token < 0) {
+    StopProcessing(e);
+    Add(e, e.priority, e.retry);
+    return false;
+  }
+  if (meta_.now - e.expiry > request_->lease / 2 && meta_.grace <= e.expiry) {
+    // Nobody has asked for long, perhaps because nobody could. A holder that
+    // lives renews or ends its lease within a grace. Each gets one only.
+    meta_.grace = After(request_->lease);
+    return false;
+  }
+  Abandon(e, 0, "UNAVAILABLE: the lease expired", true);
+  return true;
 }
 
 void StoredQueue::RemoveWaits() {
@@ -671,7 +659,8 @@ void StoredQueue::RemoveWaits() {
     const auto first = FirstOf(kWaiting, after);
     if (!first) return;
     after = first->key;
-    const Change without_its_wait(this, first->item);
+    // Nothing waits in a queue that has been shut down.
+    Change(first->item, [](Entry& /*e*/) { return true; });
   }
 }
 
@@ -689,20 +678,23 @@ bool StoredQueue::MayHaveNext() {
 template <typename F>
 void StoredQueue::HandOut(int64_t n, const Client& holder, F receive) {
   for (; n > 0; --n) {
-    std::optional<std::string> next = Next();
+    const std::optional<std::string> next = Next();
     if (!next) return;
-    const Change e(this, *std::move(next));
-    ++meta_.token;
-    if (!receive(HandedOut{e.item(), meta_.token, e->priority,
-                           meta_.now - e->since, e->failures})) {
-      return;
-    }
-    e->state = State::kProcessing;
-    e->token = meta_.token;
-    e->began = meta_.now;
-    e->expiry = After(holder.lease == 0 ? request_->lease : holder.lease);
-    e->holder = holder.name;
-    if (meta_.has_groups != 0) e->in_process = e->retry;
+    const bool received = Change(*next, [&](Entry& e) {
+      ++meta_.token;
+      if (!receive(HandedOut{*next, meta_.token, e.priority,
+                             meta_.now - e.since, e.failures})) {
+        return false;
+      }
+      e.state = State::kProcessing;
+      e.token = meta_.token;
+      e.began = meta_.now;
+      e.expiry = After(holder.lease == 0 ? request_->lease : holder.lease);
+      e.holder = holder.name;
+      if (meta_.has_groups != 0) e.in_process = e.retry;
+      return true;
+    });
+    if (!received) return;
   }
 }
 

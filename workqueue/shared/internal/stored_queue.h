@@ -180,9 +180,11 @@ class StoredQueue {
     std::string limits;  // the text of those of items whose leases expire
   };
 
-  // A change of an item. In the end changes the sets, and tells the groups from
-  // where it has come to where.
-  class Change;
+  // Changes an item: calls `change(entry)` and returns its result, after it has
+  // changed the sets, told the groups from where the item has come to where,
+  // and written the entry.
+  template <typename F>
+  auto Change(const std::string& item, F change);
 
   void LoadMeta();
   void SaveMeta();
@@ -246,6 +248,10 @@ class StoredQueue {
   // Returns the kind that an operation tells which adds, and notes the group.
   bool Classify(Entry& e, const std::string& text) const;
   int64_t Do(const EngineOperation& operation);
+  // The part that concerns an item.
+  int64_t DoWith(Entry& e, const EngineOperation& operation);
+  // Returns whether the lease has expired.
+  bool EndLease(Entry& e);
 
   void ForgetSilentClients();
   void DoWhatIsDue(EngineReply* reply);
