@@ -60,7 +60,7 @@ ThreadPool::~ThreadPool() {
   {
     MutexLock lock(&mu_);
     closing_ = true;
-    for (Worker* worker : idle_) worker->parker->Unpark();
+    UnparkIdle();
   }
   threads_.Join();
 }
@@ -82,20 +82,32 @@ void ThreadPool::Execute(absl::AnyInvocable<void() &&> task) {
   waking_.fetch_sub(1);
 }
 
+void ThreadPool::UnparkIdle() {
+  for (Worker* worker : idle_) worker->parker->Unpark();
+}
+
 bool ThreadPool::TakeTask(Worker* self, absl::AnyInvocable<void() &&>* task) {
   MutexLock lock(&mu_);
   // The thread is still idle if a clock that went back has woken it.
   if (std::exchange(self->idle, false)) {
     idle_.erase(std::find(idle_.begin(), idle_.end(), self));
   }
+  const bool ran = std::exchange(self->running, false);
+  if (ran) --running_;
   *task = nullptr;
   if (tasks_.empty()) {
-    if (closing_) return false;
+    // A task that runs may submit another one, and wait for it.
+    if (closing_ && running_ == 0) {
+      if (ran) UnparkIdle();
+      return false;
+    }
     self->idle = true;
     idle_.push_back(self);
     return true;
   }
   *task = tasks_.Pop();
+  self->running = true;
+  ++running_;
   return true;
 }
 

@@ -88,7 +88,9 @@ class ThreadPool final : public Executor {
  private:
   struct Worker {
     std::unique_ptr<Parker> parker;  // null once the thread has ended
-    bool idle = false;               // whether it is in idle_; guarded by mu_
+    // Guarded by mu_.
+    bool idle = false;     // whether it is in idle_
+    bool running = false;  // whether it counts in running_
   };
 
   explicit ThreadPool(ThreadPoolOptions options);
@@ -100,6 +102,9 @@ class ThreadPool final : public Executor {
   // idle. Returns false if the thread must end.
   bool TakeTask(Worker* self, absl::AnyInvocable<void() &&>* task);
 
+  // Lets the idle threads look whether they must end.
+  void UnparkIdle() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
   const std::string name_;
   internal::ErrorLog errors_;
 
@@ -108,6 +113,7 @@ class ThreadPool final : public Executor {
   // The threads that wait for a task and have not been woken. The last one has
   // waited for the shortest time.
   std::vector<Worker*> idle_ ABSL_GUARDED_BY(mu_);
+  size_t running_ ABSL_GUARDED_BY(mu_) = 0;  // tasks
   bool closing_ ABSL_GUARDED_BY(mu_) = false;
   // The number of calls of `Execute()` that wake a thread.
   sync::Atomic<int> waking_{0};

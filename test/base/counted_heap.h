@@ -33,6 +33,10 @@ class CountedHeap {
   // Whether every allocation of this thread fails.
   inline static thread_local bool exhausted = false;
 
+  // If positive, the allocation of this thread with this number from now on
+  // fails.
+  inline static thread_local int64_t until_failure_here = 0;
+
   // Makes `n` allocations fail, from the `first`th one from now on. Counts the
   // allocations of all threads that are not `spared`.
   static void Fail(int64_t first, int64_t n) {
@@ -92,6 +96,7 @@ class CountedHeap {
   }
 
   static bool Fails() {
+    if (until_failure_here > 0 && --until_failure_here == 0) return true;
     if (spared || until_failure_ == 0) return false;
     // Zero means that no failure is requested.
     if (until_failure_ > 0 && --until_failure_ > 0) return false;

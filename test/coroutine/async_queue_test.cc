@@ -30,7 +30,9 @@
 #include "workqueue/lease.h"
 #include "workqueue/priority_queue.h"
 #include "workqueue/queue.h"
+#include "workqueue/simulation/sync.h"
 #include "workqueue/testing/manual_executor.h"
+#include "workqueue/testing/thread.h"
 #include "workqueue/thread_pool.h"
 
 namespace workqueue::async_queue_test {
@@ -170,11 +172,18 @@ class StopTest : public ::testing::Test {
   Results results_;
 };
 
-// Waits for a callback that comes at once, and counts the cancels.
-Task<void> AwaitAtOnce(Executor* executor, std::stop_token stop, int* cancels) {
-  const auto begin = [](Executor*,
-                        absl::AnyInvocable<void(absl::Status) &&> callback) {
+// Waits for a callback that comes at once, before a stop, and counts the
+// cancels.
+Task<void> AwaitAtOnce(Executor* executor, std::stop_source* stop, int* cancels,
+                       bool* continued) {
+  const auto begin = [stop, continued](
+                         Executor*,
+                         absl::AnyInvocable<void(absl::Status) &&> callback) {
+    bool* const has_continued = continued;
+    std::stop_source* const source = stop;
     std::move(callback)(absl::OkStatus());
+    EXPECT_TRUE(*has_continued) << "the callback returns before";
+    source->request_stop();
     return 0;
   };
   const auto cancel = [cancels](int) {
@@ -182,19 +191,55 @@ Task<void> AwaitAtOnce(Executor* executor, std::stop_token stop, int* cancels) {
     return false;
   };
   EXPECT_TRUE((co_await internal::WaitForCallback<absl::Status>(
-                   begin, cancel, executor, std::move(stop)))
+                   begin, cancel, executor, stop->get_token()))
                   .ok());
+  *continued = true;
 }
 
 // After the callback, the queue of the callback may be gone.
 TEST_F(StopTest, AfterTheCallbackNothingIsCancelled) {
   int cancels = 0;
+  bool continued = false;
   Spawn(&inline_executor_,
-        AwaitAtOnce(&executor_, stop_.get_token(), &cancels));
-  ASSERT_EQ(executor_.size(), 1u) << "the coroutine has not continued";
-  stop_.request_stop();
+        AwaitAtOnce(&executor_, &stop_, &cancels, &continued));
   EXPECT_EQ(cancels, 0);
-  executor_.RunAll();
+  EXPECT_TRUE(continued);
+}
+
+// Waits for a callback that comes on another thread while the wait begins.
+Task<void> AwaitOtherThread(Executor* executor, std::stop_token stop,
+                            Thread* thread, std::atomic<bool>* continued) {
+  const auto begin = [thread, continued](
+                         Executor*,
+                         absl::AnyInvocable<void(absl::Status) &&> callback) {
+    std::atomic<bool> begins = false;
+    *thread =
+        Thread([&begins, continued, call = std::move(callback)]() mutable {
+          begins = true;
+          std::move(call)(absl::OkStatus());
+          EXPECT_TRUE(*continued) << "the callback returns before";
+        });
+    while (!begins) sync::Yield();
+    for (int i = 0; i < 100; ++i) sync::Yield();
+    return 0;
+  };
+  const auto cancel = [](int) { return false; };
+  EXPECT_TRUE((co_await internal::WaitForCallback<absl::Status>(
+                   begin, cancel, executor, std::move(stop)))
+                  .ok());
+  *continued = true;
+}
+
+// Whose destructor waits for callbacks waits for coroutines.
+TEST_F(StopTest, TheCallbackReturnsWhenTheCoroutineHasContinued) {
+  for (int i = 0; i < 100; ++i) {
+    Thread thread;
+    std::atomic<bool> continued = false;
+    Spawn(&inline_executor_,
+          AwaitOtherThread(&inline_executor_, stop_.get_token(), &thread,
+                           &continued));
+    thread.join();
+  }
 }
 
 TEST_F(StopTest, BeforeTheWait) {

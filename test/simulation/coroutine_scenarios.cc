@@ -1,10 +1,11 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Coroutines that wait for items and for times. They have no stop token: that
-// of the standard library blocks where the simulation does not see it.
+// Coroutines that wait for items and for times. Nobody requests a stop: the
+// token of the standard library blocks where the simulation does not see it.
 
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <utility>
 
@@ -22,6 +23,7 @@
 #include "workqueue/executor.h"
 #include "workqueue/lease.h"
 #include "workqueue/queue.h"
+#include "workqueue/simulation/sync.h"
 #include "workqueue/snapshot.h"
 #include "workqueue/timers.h"
 
@@ -142,6 +144,36 @@ class CoroutineLife {
 const AddScenario coroutines("coroutines",
                              "coroutines of a queue and of timers",
                              [] { CoroutineLife().Live(); });
+
+Task<void> TakeOne(AsyncQueue<int> queue, int* continued) {
+  absl::StatusOr<Lease<int>> lease = co_await queue.Next();
+  Check(lease.ok(), "a coroutine gets no item");
+  ++*continued;
+  lease->Done();
+}
+
+// A queue is destroyed as soon as its coroutines have taken its items, while
+// their waits still begin.
+const AddScenario coroutine_end(
+    "coroutine_end", "the destructor of a queue, and coroutines", [] {
+      const std::unique_ptr<Executor> executor = AnyExecutor();
+      const std::stop_source stop;
+      auto queue = std::make_unique<Queue<int>>();
+      const AsyncQueue<int> items(queue.get(), executor.get(),
+                                  stop.get_token());
+      const int coroutines = 1 + Choose(3);
+      int continued = 0;
+      Threads threads;
+      for (int i = 0; i < coroutines; ++i) {
+        threads.Start(
+            [&] { Spawn(executor.get(), TakeOne(items, &continued)); });
+        queue->Add(i);
+      }
+      while (queue->Len() > 0) sync::Yield();
+      queue.reset();
+      Check(continued == coroutines, "a coroutine continues too late");
+      threads.Join();
+    });
 
 }  // namespace
 }  // namespace workqueue

@@ -70,14 +70,17 @@ const AddScenario pool(
       int submitted = 0;
       int run = 0;
       int running = 0;
+      bool one_waits = false;
       struct Task {
         bool submitted = false;  // Its submission has returned.
         bool begun = false;
+        sync::Notification ended;
         std::vector<Task*> earlier;  // Their submission had returned before.
       };
       std::list<Task> tasks;
-      // Submits a task, which may submit others, also when it is destroyed.
-      std::function<void(int)> submit = [&](int depth) {
+      // Submits a task, which may submit others, also when it is destroyed. One
+      // at a time may wait for one that it submits.
+      std::function<Task*(int)> submit = [&](int depth) {
         ++submitted;
         Task* const mine = &tasks.emplace_back();
         for (Task& it : tasks) {
@@ -93,12 +96,21 @@ const AddScenario pool(
                   "tasks begin in another order");
           }
           ++running;
-          if (depth > 0 && OneIn(2)) submit(depth - 1);
+          if (depth > 0 && OneIn(2)) {
+            const Task* const other = submit(depth - 1);
+            if (options.threads > 1 && !one_waits && OneIn(2)) {
+              one_waits = true;
+              other->ended.WaitForNotification();
+              one_waits = false;
+            }
+          }
           if (OneIn(3)) simulation::Sleep(absl::Milliseconds(1));
           --running;
           ++run;
+          mine->ended.Notify();
         });
         mine->submitted = true;
+        return mine;
       };
       Threads threads;
       int expected = 0;

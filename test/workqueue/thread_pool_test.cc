@@ -206,14 +206,32 @@ TEST(ThreadPoolTest, TheDestructorEndsIdleThreads) {
   clock.Step(absl::ZeroDuration());  // All threads are idle.
 }
 
-// The clock does not wait for the threads that have ended.
+// It begins at any moment of the first task.
+TEST(ThreadPoolTest, DuringTheDestructorATaskCanWaitForOneThatItSubmits) {
+  for (int round = 0; round < 100; ++round) {
+    FakeClock clock;
+    absl::Notification closing;
+    auto pool = NewPool(&clock, 2);
+    pool->Execute([&closing, p = pool.get()] {
+      closing.WaitForNotification();
+      absl::Notification done;
+      p->Execute([&done] { done.Notify(); });
+      done.WaitForNotification();
+    });
+    clock.AwaitWaiters(1);  // The other thread is idle.
+    Thread destroyer([&pool] { pool = nullptr; });
+    for (int i = 0; i < 10 * round; ++i) sync::Yield();
+    closing.Notify();
+    destroyer.join();
+  }
+}
+
 TEST(ThreadPoolTest, TheClockGoesOnWhileTheDestructorWaitsForATask) {
   FakeClock clock;
   auto pool = NewPool(&clock, 2);
   pool->Execute([&clock] { clock.Sleep(absl::Seconds(1)); });
   clock.AwaitWaiters(2);  // The task sleeps, and the other thread is idle.
   Thread destroyer([&pool] { pool = nullptr; });
-  while (clock.NumWaiters() > 1) sync::Yield();
   clock.Step(absl::Seconds(1));
   destroyer.join();
 }

@@ -217,7 +217,11 @@ class Controller final : private internal::ControllerCore {
   // items return, too, and each later call returns false. If the reconcile
   // function or a source calls `Stop()`, the controller begins to stop, and
   // `Stop()` returns false without waiting. So does a call that would block the
-  // thread of the loop that is `ControllerOptions::clock`.
+  // thread of the loop that is `ControllerOptions::clock`. This holds only on
+  // the thread that is in the function or in `Source::run`. What goes on later
+  // or elsewhere, as an asynchronous reconciliation whose function has returned
+  // or a source with `run_async`, would wait for itself: it must call
+  // `Stop(absl::ZeroDuration())` or `StopAsync()`.
   bool Stop(absl::Duration timeout = absl::InfiniteDuration()) {
     return ControllerCore::Stop(timeout);
   }

@@ -97,6 +97,10 @@ Spawned RunCoroutineReconcile(std::shared_ptr<F> /*f*/, Task<R> task,
 // value: the item and `f` exist until the task has ended, even if the
 // controller is destroyed before. So `f` may be a lambda with captures.
 //
+// When the task has suspended once, `Controller::Stop()` would wait for it. To
+// stop the controller, it must call `Stop(absl::ZeroDuration())` or
+// `StopAsync()`.
+//
 // Several threads may call `f` at the same time, for different items.
 template <typename T, typename F>
 AsyncReconcileFunction<T> CoroutineReconcile(F f) {

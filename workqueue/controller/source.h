@@ -159,7 +159,9 @@ struct Source {
   // The source calls `done` once, on any thread, where `run` would return, with
   // the same result. Until then, and until `context->stop` is notified, it may
   // use the context. The controller waits for the call when it stops, but not
-  // when it is destroyed: a later call does nothing.
+  // when it is destroyed: a later call does nothing. On a thread that is not
+  // the loop's, the source must stop the controller by `StopAsync()` or
+  // `Stop(absl::ZeroDuration())`: another `Stop()` would wait for `done`.
   //
   //     source.run_async = [&](auto context, auto done) {
   //       events.OnChange([=](const std::string& key) {

@@ -7,9 +7,11 @@
 #include <coroutine>
 #include <optional>
 #include <stop_token>
+#include <thread>  // NOLINT(build/c++11)
 #include <type_traits>
 #include <utility>
 
+#include "absl/base/attributes.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "workqueue/base/exceptions.h"
@@ -33,8 +35,9 @@ namespace workqueue::internal {
 //     bool cancel(Id id);
 //
 // The coroutine resumes on the executor, with the result of the callback, or
-// with `absl::CancelledError` if the token has cancelled the callback. If a
-// stop has been requested before, the coroutine does not suspend.
+// with `absl::CancelledError` if the token has cancelled the callback. The
+// callback returns when the coroutine has continued. If a stop has been
+// requested before, the coroutine does not suspend.
 //
 // A coroutine must not be destroyed while it waits.
 template <typename Result, typename Begin, typename Cancel>
@@ -56,24 +59,28 @@ class [[nodiscard]] StoppableWait {
     return true;
   }
 
-  // If this throws, the coroutine does not wait.
-  bool await_suspend(std::coroutine_handle<> waiter) {
+  // If this throws, the coroutine does not wait. The attribute keeps the local
+  // variables out of the coroutine, where some compilers put what is inlined.
+  ABSL_ATTRIBUTE_NOINLINE bool await_suspend(std::coroutine_handle<> waiter) {
     waiter_ = waiter;
     const auto callback = [this](Result result) {
       result_ = std::move(result);
-      if (IsLastEvent()) ResumeLoop::Run(waiter_);
+      if (AwaitSuspended()) ResumeLoop::Run(waiter_);
     };
     if (!stop_.stop_possible()) {
-      events_ = 1;
       begin_(executor_, callback);
       return true;  // The coroutine may be gone.
     }
-    id_ = begin_(executor_, callback);
-    // After the callback, a stop changes nothing, and what has been begun may
-    // be destroyed.
-    if (events_.load() > 1) on_stop_.emplace(stop_, OnStop{this});
-    if (!IsLastEvent()) return true;  // The coroutine may be gone.
-    return ResumeOnExecutor();
+    bool ended = false;
+    ended_ = &ended;
+    suspending_.store(std::this_thread::get_id());
+    Id id = begin_(executor_, callback);
+    if (ended) return true;  // The coroutine may be gone.
+    id_.emplace(std::move(id));
+    on_stop_.emplace(stop_, OnStop{this});
+    if (ended) return false;
+    suspending_.store(std::thread::id());
+    return true;  // The coroutine may be gone.
   }
 
   Result await_resume() {
@@ -83,11 +90,14 @@ class [[nodiscard]] StoppableWait {
   }
 
  private:
+  using Id = std::invoke_result_t<Begin&, Executor*,
+                                  absl::AnyInvocable<void(Result) &&>>;
+
   struct OnStop {
     void operator()() const {
-      if (!wait->cancel_(wait->id_)) return;
+      if (!wait->cancel_(*wait->id_)) return;
       wait->result_ = Stopped();
-      if (!wait->IsLastEvent()) return;
+      if (!wait->AwaitSuspended()) return;
       const std::coroutine_handle<> waiter = wait->waiter_;
       if (!wait->ResumeOnExecutor()) ResumeLoop::Run(waiter);
     }
@@ -99,10 +109,19 @@ class [[nodiscard]] StoppableWait {
     return MakeError(absl::StatusCode::kCancelled, "a stop has been requested");
   }
 
-  // The wait ends with the last of two events. One is the end of
-  // await_suspend(), which still needs this object if there is a token. The
-  // other one is the callback, or the stop that has cancelled it.
-  bool IsLastEvent() { return events_.fetch_sub(1) == 1; }
+  // The callback, or the stop that has cancelled it, calls this when the result
+  // is there. Returns true if the caller is to resume the coroutine. On another
+  // thread this waits for await_suspend(), which needs this object if there is
+  // a token. The callback must not return before the coroutine has continued,
+  // because what has been begun may be destroyed then.
+  bool AwaitSuspended() {
+    if (suspending_.load() == std::this_thread::get_id()) {
+      *ended_ = true;
+      return !id_.has_value();  // within begin_
+    }
+    while (suspending_.load() != std::thread::id()) sync::Yield();
+    return true;
+  }
 
   // Returns false if the executor has thrown. Otherwise the coroutine may be
   // gone.
@@ -117,9 +136,10 @@ class [[nodiscard]] StoppableWait {
   Executor* const executor_;
   const std::stop_token stop_;
   std::coroutine_handle<> waiter_;
-  sync::Atomic<int> events_{2};
-  std::invoke_result_t<Begin&, Executor*, absl::AnyInvocable<void(Result) &&>>
-      id_;
+  // The thread of an await_suspend() with a token, until it is done.
+  sync::Atomic<std::thread::id> suspending_{std::thread::id()};
+  bool* ended_ = nullptr;  // to be set on that thread
+  std::optional<Id> id_;
   Result result_;
   std::optional<std::stop_callback<OnStop>> on_stop_;
 };

@@ -23,6 +23,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "workqueue/base/exceptions.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/base/trampoline.h"
 #include "workqueue/clock/clock.h"
@@ -336,7 +337,17 @@ AcquireId PartitionedQueue::AddWaiter(Waiter waiter) {
     waiters_.emplace(id, std::move(waiter));
     requests_ += n;
   }
-  for (size_t p = 0; p < n; ++p) Ask(id, p);
+  for (size_t p = 0; p < n; ++p) {
+    if (TryCall([&] { Ask(id, p); })) continue;
+    Waiters::node_type removed;  // destroyed without the lock
+    MutexLock lock(&mu_);
+    requests_ -= n - p;
+    const Waiter* const waiter = Find(id);
+    if (waiter == nullptr || waiter->result.has_value()) break;
+    Withdraw(*waiter);
+    removed = waiters_.extract(id);
+    ThrowBadAlloc();
+  }
   return id;
 }
 
@@ -350,14 +361,13 @@ void PartitionedQueue::Ask(AcquireId waiter, size_t partition) {
   if (found != nullptr && !found->result.has_value()) {
     found->requests[partition].id = request;
   } else {
-    withdrawals_.push_back({partition, request});
-    WakeLoop(absl::InfinitePast());
+    Withdraw(partition, request);
   }
 }
 
 void PartitionedQueue::Receive(AcquireId waiter, size_t partition,
                                absl::StatusOr<HeldItem*> item) {
-  absl::AnyInvocable<void()&&> wake = nullptr;
+  std::pair<Executor*, AcquireId> to_call;
   {
     MutexLock lock(&mu_);
     --requests_;
@@ -374,7 +384,7 @@ void PartitionedQueue::Receive(AcquireId waiter, size_t partition,
         it = other == waiters_.end() ? nullptr : &other->second;
       }
       if (it != nullptr) {
-        wake = Finish(it, item);
+        to_call = Finish(it, item);
       } else {
         surplus_.push_back(*item);
         WakeLoop(absl::InfinitePast());
@@ -383,7 +393,7 @@ void PartitionedQueue::Receive(AcquireId waiter, size_t partition,
       it->requests[partition].ended = true;
       if (std::all_of(it->requests.begin(), it->requests.end(),
                       [](const Request& each) { return each.ended; })) {
-        wake = Finish(it, item);
+        to_call = Finish(it, item);
       } else {
         ask_again_at_ =
             std::min(ask_again_at_, clock()->TimeNow() + kAskAgainAfter);
@@ -391,27 +401,34 @@ void PartitionedQueue::Receive(AcquireId waiter, size_t partition,
       }
     }
   }
-  if (wake != nullptr) std::move(wake)();
+  if (to_call.first != nullptr) {
+    SubmitTask(to_call.first, [this, id = to_call.second] { RunCallback(id); });
+  }
 }
 
-absl::AnyInvocable<void() &&> PartitionedQueue::Finish(
+std::pair<Executor*, AcquireId> PartitionedQueue::Finish(
     Waiter* waiter, absl::StatusOr<HeldItem*> result) {
   Withdraw(*waiter);
   waiter->result = std::move(result);
   if (waiter->parker != nullptr) {
     waiter->parker->Unpark();
-    return nullptr;
+  } else {
+    ++tasks_;
   }
-  ++tasks_;
-  return [this, executor = waiter->executor, id = waiter->id] {
-    SubmitTask(executor, [this, id] { RunCallback(id); });
-  };
+  return {waiter->executor, waiter->id};
 }
 
 void PartitionedQueue::Withdraw(const Waiter& waiter) {
   for (size_t p = 0; p < waiter.requests.size(); ++p) {
-    withdrawals_.push_back({p, waiter.requests[p].id});
+    Withdraw(p, waiter.requests[p].id);
   }
+}
+
+void PartitionedQueue::Withdraw(size_t partition, AcquireId request) {
+  // Without memory it stays, and what it gets is for others.
+  TryCall([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    withdrawals_.push_back({partition, request});
+  });
   WakeLoop(absl::InfinitePast());
 }
 

@@ -10,11 +10,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/cleanup/cleanup.h"
-#include "absl/functional/any_invocable.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -139,12 +139,14 @@ class PartitionedQueue final : public ByteQueue, private WaitingLoop::Client {
   // A partition answers a request.
   void Receive(AcquireId waiter, size_t partition,
                absl::StatusOr<HeldItem*> item);
-  // Gives the waiter its result, and withdraws its other requests. Returns what
-  // the caller is to do without the lock.
-  absl::AnyInvocable<void() &&> Finish(Waiter* waiter,
-                                       absl::StatusOr<HeldItem*> result)
+  // Gives the waiter its result, and withdraws its other requests. Returns the
+  // callback that the caller is to submit without the lock, or no executor.
+  std::pair<Executor*, AcquireId> Finish(Waiter* waiter,
+                                         absl::StatusOr<HeldItem*> result)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Withdraw(const Waiter& waiter) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Withdraw(size_t partition, AcquireId request)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void RunCallback(AcquireId id);
   // The destructor awaits the caller until the result is destroyed.
   auto BeginTask() {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -415,8 +416,9 @@ bool SharedQueueCore::Ended(const Waiter& waiter) const {
 }
 
 absl::Status SharedQueueCore::EndedError() const {
-  return absl::CancelledError(closed_ ? "the queue has been closed"
-                                      : "the queue has been shut down");
+  return MakeError(
+      absl::StatusCode::kCancelled,
+      closed_ ? "the queue has been closed" : "the queue has been shut down");
 }
 
 absl::StatusOr<std::vector<int64_t>> SharedQueueCore::SendInPieces(
@@ -883,14 +885,14 @@ void SharedQueueCore::WakeWaiters() {
   for (auto& [id, waiter] : waiters_) {
     if (woken_ == waiters_.size() || (!ending && woken_ >= max_woken)) break;
     if (waiter.woken || (woken_ >= max_woken && !Ended(waiter))) continue;
-    waiter.woken = true;
-    ++woken_;
     if (waiter.parker != nullptr) {
       waiter.parker->Unpark();
     } else {
       submissions_.push_back({std::this_thread::get_id(), waiter.executor, id});
       ++tasks_;
     }
+    waiter.woken = true;
+    ++woken_;
   }
 }
 
@@ -1051,20 +1053,21 @@ absl::StatusOr<std::vector<HeldItem*>> SharedQueueCore::AcquirePiece(
 }
 
 AcquireId SharedQueueCore::AcquireAsync(Executor* executor, Callback callback) {
-  AcquireId id;
-  {
-    MutexLock lock(&mu_);
-    const auto it = AddWaiter();
-    id = it->first;
-    it->second.executor = executor;
-    it->second.callback = std::move(callback);
-    WakeWaiters();
-    // The loop asks the engine: this thread must not block.
-    if (shut_down_) look_at_ = absl::InfinitePast();
-    if (shut_down_ || MustTell()) WakeLoop(absl::InfinitePast());
-  }
-  Submit();
-  return id;
+  Waiters::node_type removed;  // destroyed without the lock
+  const absl::Cleanup submit = [this] { Submit(); };
+  MutexLock lock(&mu_);
+  const auto it = AddWaiter();
+  absl::Cleanup remove = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    removed = Remove(it);
+  };
+  it->second.executor = executor;
+  it->second.callback = std::move(callback);
+  WakeWaiters();
+  // The loop asks the engine: this thread must not block.
+  if (shut_down_) look_at_ = absl::InfinitePast();
+  if (shut_down_ || MustTell()) WakeLoop(absl::InfinitePast());
+  std::move(remove).Cancel();
+  return it->first;
 }
 
 bool SharedQueueCore::CancelAcquire(AcquireId id) {
@@ -1081,17 +1084,17 @@ bool SharedQueueCore::CancelAcquire(AcquireId id) {
 }
 
 void SharedQueueCore::Submit(size_t ended_tasks) {
-  std::vector<Submission> submissions;
+  std::list<Submission> submissions;
   {
     MutexLock lock(&mu_);
     tasks_ -= ended_tasks;
-    const auto first = std::stable_partition(
-        submissions_.begin(), submissions_.end(),
-        [self = std::this_thread::get_id()](const Submission& it) {
-          return it.thread != self;
-        });
-    submissions.assign(first, submissions_.end());
-    submissions_.erase(first, submissions_.end());
+    for (auto it = submissions_.begin(); it != submissions_.end();) {
+      const auto next = std::next(it);
+      if (it->thread == std::this_thread::get_id()) {
+        submissions.splice(submissions.end(), submissions_, it);
+      }
+      it = next;
+    }
   }
   for (const Submission& it : submissions) {
     SubmitTask(it.executor, [this, id = it.id] { RunCallback(id); });

@@ -447,7 +447,7 @@ class SharedQueueCore final : public ByteQueue,
   size_t woken_ ABSL_GUARDED_BY(mu_) = 0;  // of the waiters
   uint64_t last_waiter_ ABSL_GUARDED_BY(mu_) = 0;
   size_t taking_ ABSL_GUARDED_BY(mu_) = 0;  // items that calls are to take
-  std::vector<Submission> submissions_ ABSL_GUARDED_BY(mu_);
+  std::list<Submission> submissions_ ABSL_GUARDED_BY(mu_);
   // Callbacks that are submitted or to be submitted, and calls that block.
   size_t tasks_ ABSL_GUARDED_BY(mu_) = 0;
   // Of threads that wait for the end of a drain, or for the end of all leases.
