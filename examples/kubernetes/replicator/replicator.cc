@@ -185,6 +185,8 @@ absl::Status Replicator::CreateCopy(const std::string& ns,
 // lost, because they belong to the request that created the copy, too.
 absl::Status Replicator::UpdateCopy(const ConfigMap& copy,
                                     const ConfigMap& source) {
+  // It can only be made again, when the event of its deletion comes.
+  if (copy.immutable) return DeleteCopy(copy);
   Json updated = CopyOf(source, copy.meta.ns);
   updated["metadata"]["labels"] = copy.meta.labels;
   updated["metadata"]["annotations"] = copy.meta.annotations;

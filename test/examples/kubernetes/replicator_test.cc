@@ -289,6 +289,23 @@ TEST_F(ReplicatorTest, UpdatesAStaleCopy) {
   })"));
 }
 
+// The server refuses each update of one. Its deletion brings the source back.
+TEST_F(ReplicatorTest, DeletesAStaleCopyThatIsImmutable) {
+  Put(Source("team"));
+  ConfigMap copy = Copy("a");
+  copy.immutable = true;
+  Put(copy);
+  copy = Copy("b");
+  copy.immutable = true;
+  copy.meta.resource_version = "17";
+  copy.data = {};
+  Put(copy);
+  EXPECT_EQ(Reconcile(), absl::OkStatus());
+  EXPECT_THAT(TakeRequests(), ElementsAre("DELETE b/it"));
+  EXPECT_EQ(bodies_[0]["preconditions"],
+            Json({{"uid", "uid of b"}, {"resourceVersion", "17"}}));
+}
+
 TEST_F(ReplicatorTest, DeletesCopiesThatNobodyWants) {
   Put(Source("team=b"));
   ConfigMap copy = Copy("a");
