@@ -168,10 +168,10 @@ absl::Status Replicator::CreateCopy(const std::string& ns,
   const std::string key = absl::StrCat(ns, "/", source.meta.name);
   const std::shared_ptr<const ConfigMap> there = config_maps_->Get(key);
   if (there == nullptr) {
-    const absl::Status created =
-        client_->Create(ResourceOf<ConfigMap>(), CopyOf(source, ns)).status();
-    // The store will have the object soon, and that brings the source back.
-    return absl::IsAlreadyExists(created) ? absl::OkStatus() : created;
+    // AlreadyExists, too, needs a retry: the object may go before the store has
+    // it, and then no event brings the source back.
+    return client_->Create(ResourceOf<ConfigMap>(), CopyOf(source, ns))
+        .status();
   }
   // A copy may have come into the store since Reconcile() looked.
   const std::string* const its_source = SourceOf(*there);

@@ -172,7 +172,8 @@ TEST_F(RecordedWritesTest, TheSourceIsGone) {
 
 TEST_F(RecordedWritesTest, TheCopyExists) {
   Put("finalizer added");
-  EXPECT_EQ(Reconcile({"copy exists"}), absl::OkStatus());
+  const absl::Status status = Reconcile({"copy exists"});
+  EXPECT_TRUE(absl::IsAlreadyExists(status)) << status;
 }
 
 TEST_F(RecordedWritesTest, TheCopyHasChanged) {

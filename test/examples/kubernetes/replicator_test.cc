@@ -483,15 +483,16 @@ TEST_F(ReplicatorTest, StopsBetweenTwoCopies) {
   EXPECT_THAT(TakeRequests(), IsEmpty());
 }
 
-// Somebody was faster. KeysOf() brings the source back when the store has the
-// object.
-TEST_F(ReplicatorTest, AnObjectThatExistsAlreadyNeedsNoRetry) {
+// The object may be gone before the store has it, and then no event comes.
+TEST_F(ReplicatorTest, AnObjectThatExistsAlreadyIsAnError) {
   Put(Source("team=a"));
   answer_ = [](const ReceivedRequest&, Responder& responder) {
     responder.Respond(409, R"({"kind":"Status","reason":"AlreadyExists"})");
     return true;
   };
-  EXPECT_EQ(Reconcile(), absl::OkStatus());
+  const absl::Status status = Reconcile();
+  EXPECT_TRUE(absl::IsAlreadyExists(status)) << status;
+  EXPECT_FALSE(workqueue::IsTerminalError(status));
   EXPECT_THAT(TakeRequests(), ElementsAre("POST a"));
 }
 
