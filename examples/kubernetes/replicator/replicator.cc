@@ -3,6 +3,7 @@
 
 #include "examples/kubernetes/replicator/replicator.h"
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <set>
@@ -123,8 +124,8 @@ absl::Status Replicator::Reconcile(const std::string& key,
     if (!targets.ok()) return targets.status();
     missing = *std::move(targets);
     if (!HasFinalizer(*source)) {
-      const absl::Status applied = ApplyFinalizers(*source, {kFinalizer});
-      if (!applied.ok()) return applied;
+      const absl::Status set = SetFinalizer(*source, true);
+      if (!set.ok()) return set;
     }
   }
 
@@ -144,7 +145,7 @@ absl::Status Replicator::Reconcile(const std::string& key,
     status.Update(CreateCopy(ns, *source));
   }
   if (status.ok() && exists && selector == nullptr && HasFinalizer(*source)) {
-    status = ApplyFinalizers(*source, {});
+    status = SetFinalizer(*source, false);
   }
   return status;
 }
@@ -207,22 +208,23 @@ absl::Status Replicator::DeleteCopy(const ConfigMap& copy) {
   return absl::IsNotFound(deleted) ? absl::OkStatus() : deleted;
 }
 
-absl::Status Replicator::ApplyFinalizers(
-    const ConfigMap& source, const std::vector<std::string>& finalizers) {
-  kubernetes::ApplyOptions options;
-  options.field_manager = kManager;
-  options.force = true;
+// Writes the whole list, on condition that it is still that of the store.
+// Server-side apply would leave the finalizer if another manager has set it,
+// too, for example one that has restored the source from a backup.
+absl::Status Replicator::SetFinalizer(const ConfigMap& source, bool present) {
+  std::vector<std::string> finalizers = source.meta.finalizers;
+  finalizers.erase(
+      std::remove(finalizers.begin(), finalizers.end(), kFinalizer),
+      finalizers.end());
+  if (present) finalizers.push_back(kFinalizer);
   return client_
-      ->Apply(ResourceOf<ConfigMap>(),
-              {{"apiVersion", "v1"},
-               {"kind", "ConfigMap"},
-               {"metadata",
+      ->Patch(ResourceOf<ConfigMap>(),
+              {{"metadata",
                 {{"namespace", source.meta.ns},
                  {"name", source.meta.name},
                  {"uid", source.meta.uid},
                  {"resourceVersion", source.meta.resource_version},
-                 {"finalizers", finalizers}}}},
-              options)
+                 {"finalizers", finalizers}}}})
       .status();
 }
 
