@@ -70,6 +70,8 @@ class CurlClient {
     CURL* const curl = curl_easy_init();
     curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    // Otherwise its end waits until the name has been looked up.
+    curl_easy_setopt(curl, CURLOPT_QUICK_EXIT, 1L);
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, DropBody);
     requests_[number] = {curl, std::move(callback)};
     if (curl_multi_add_handle(multi_, curl) != CURLM_OK) {

@@ -273,21 +273,15 @@ absl::StatusOr<Json> Client::Update(const Resource& resource,
   return Exchange(*request, timeout);
 }
 
-absl::StatusOr<Json> Client::Apply(const Resource& resource, const Json& object,
-                                   const ApplyOptions& options) {
-  if (options.field_manager.empty()) {
-    return absl::InvalidArgumentError("field_manager is empty");
-  }
+absl::StatusOr<Json> Client::Patch(const Resource& resource, const Json& object,
+                                   absl::Duration timeout) {
   absl::StatusOr<std::string> path = ObjectPath(resource, KeyOf(object));
   if (!path.ok()) return path.status();
-  Target target(*std::move(path));
-  target.Add("fieldManager", options.field_manager);
-  target.Add("force", options.force ? "true" : "false");
   absl::StatusOr<HttpRequest> request =
-      RequestWithBody("PATCH", std::move(target).Build(), object);
+      RequestWithBody("PATCH", *std::move(path), object);
   if (!request.ok()) return request.status();
-  request->content_type = "application/apply-patch+yaml";  // JSON is YAML.
-  return Exchange(*request, options.timeout);
+  request->content_type = "application/merge-patch+json";
+  return Exchange(*request, timeout);
 }
 
 absl::Status Client::Delete(const Resource& resource, const ObjectKey& key,

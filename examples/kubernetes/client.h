@@ -55,12 +55,6 @@ struct ListPage {
   std::string continue_token;  // empty if this is the last page
 };
 
-struct ApplyOptions {
-  std::string field_manager;  // required
-  bool force = false;  // Take fields from other managers, instead of failing.
-  absl::Duration timeout = kRequestTimeout;
-};
-
 // The object is deleted only if it has this uid and this resourceVersion. An
 // empty one does not matter. Otherwise the error is Aborted.
 struct DeleteOptions {
@@ -144,11 +138,10 @@ class Client {
   absl::StatusOr<Json> Update(const Resource& resource, const Json& object,
                               absl::Duration timeout = kRequestTimeout);
 
-  // Applies the fields of `object` by server-side apply. `object` must have a
-  // `kind` and an `apiVersion`. Creates the object if there is none, unless
-  // `object` has a resourceVersion or a uid.
-  absl::StatusOr<Json> Apply(const Resource& resource, const Json& object,
-                             const ApplyOptions& options);
+  // Replaces only the fields that `object` has, by a JSON merge patch: a list
+  // as a whole. A resourceVersion is the condition that `Update()` has.
+  absl::StatusOr<Json> Patch(const Resource& resource, const Json& object,
+                             absl::Duration timeout = kRequestTimeout);
 
   // Deletes an object, or begins to, if the object has finalizers.
   absl::Status Delete(const Resource& resource, const ObjectKey& key,

@@ -130,6 +130,8 @@ void HttpCall::SetConstantOptions() {
   Set(CURLOPT_HEADERDATA, this);
   Set(CURLOPT_USERAGENT, endpoint_.user_agent.c_str());
   Set(CURLOPT_NOSIGNAL, 1L);
+  // Otherwise the end of a request waits until its name has been looked up.
+  Set(CURLOPT_QUICK_EXIT, 1L);
   Set(CURLOPT_PATH_AS_IS, 1L);
   Set(CURLOPT_HTTP_VERSION, long{CURL_HTTP_VERSION_1_1});
   // The header of a proxy's response is none of the server's.

@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "examples/kubernetes/client.h"
 #include "examples/kubernetes/json.h"
@@ -177,7 +178,9 @@ void LeaseElector::Release() {
 absl::Status LeaseElector::Write(const std::string& holder,
                                  absl::Duration duration, bool acquire) {
   const absl::Duration timeout = RequestTimeout();
-  const std::string now = MicroTime(clock_->TimeNow());
+  // The real clock of the library does not follow the machine's time of day.
+  const std::string now =
+      MicroTime(options_.clock == nullptr ? absl::Now() : clock_->TimeNow());
   const bool create = observed_.is_null();
   Json lease = observed_;
   lease["metadata"]["namespace"] = options_.ns;

@@ -77,10 +77,10 @@ Manager::Manager(ManagerOptions options, workqueue::LogSink* log)
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 }
 
-absl::Status Manager::Run(Client* client) {
+absl::Status Manager::Run(Client* client, Client* lease_client) {
   std::unique_ptr<LeaseElector> elector;
   if (options_.leader_elect) {
-    auto created = LeaseElector::Create(client, options_.lease);
+    auto created = LeaseElector::Create(lease_client, options_.lease);
     if (!created.ok()) return created.status();
     elector = *std::move(created);
   }
@@ -116,6 +116,7 @@ absl::Status Manager::Run(Client* client) {
   const sigset_t signals = EndSignals();
   int signal = 0;
   sigwait(&signals, &signal);
+  pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
   stopping = true;
   // All at once: together they get this time.
   std::vector<std::thread> stoppers;
@@ -124,7 +125,9 @@ absl::Status Manager::Run(Client* client) {
   }
   for (std::thread& stopper : stoppers) stopper.join();
   // Reconciliations that have just been told to stop may write until they
-  // return. No other process must lead before.
+  // return. No other process must lead before. Kubernetes does not wait as long
+  // as a request may take.
+  client->Stop();
   for (const Controller& it : controllers_) it.stop(absl::InfiniteDuration());
   if (elector != nullptr) elector->Stop();
   leader.join();

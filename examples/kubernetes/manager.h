@@ -75,14 +75,15 @@ class Manager {
   // Starts the informers, also if this process does not lead, so that it is
   // ready to. Then starts the controllers, and blocks until SIGINT or SIGTERM.
   // Then stops the controllers, which get ten seconds to finish. After that,
-  // `ReconcileContext::stop` tells the reconciliations in progress to return.
-  // When they have returned, gives the leadership back. `client` is for the
-  // lease.
+  // `ReconcileContext::stop` tells the reconciliations in progress to return,
+  // and `client`, which is theirs, is stopped. When they have returned, gives
+  // the leadership back. `lease_client` is for the lease. A second signal ends
+  // the process at once.
   //
   // Returns the error of an option, or of what cannot be started. If the
   // leadership is lost, ends the process at once, because another one may lead
   // already.
-  absl::Status Run(Client* client);
+  absl::Status Run(Client* client, Client* lease_client);
 
  private:
   struct Informer {

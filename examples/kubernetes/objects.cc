@@ -55,6 +55,7 @@ void from_json(const Json& json, ConfigMap& object) {
   json.at("metadata").get_to(object.meta);
   object.data = json.value("data", StringMap());
   object.binary_data = json.value("binaryData", StringMap());
+  object.immutable = json.value("immutable", false);
 }
 
 void from_json(const Json& json, Namespace& object) {

@@ -42,6 +42,7 @@ struct ConfigMap {
   ObjectMeta meta;
   StringMap data;
   StringMap binary_data;  // in base64, as the server sends it
+  bool immutable = false;
 };
 
 struct Namespace {

@@ -5,19 +5,25 @@
 
 #include "examples/event_loop/curl_client.h"
 
+#include <dlfcn.h>
 #include <errno.h>
+#include <netdb.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <system_error>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
 #include "examples/event_loop/epoll_loop.h"
 #include "examples/event_loop/moody_server.h"
 #include "gtest/gtest.h"
@@ -27,6 +33,11 @@ namespace event_loop::curl_client_test {
 namespace {
 
 bool refuses = false;  // the next call of epoll_ctl()
+
+constexpr char kSlowHost[] = "slow.test";
+
+// Its lookup ends when the test has, but does not wait for ever.
+absl::Notification lookup_began, lookup_may_end, lookup_ended;
 
 class CurlClientTest : public testing::Test {
  protected:
@@ -71,6 +82,18 @@ TEST_F(CurlClientTest, ASocketThatCannotBeWatchedEndsTheRequest) {
   EXPECT_EQ(Await(), absl::OkStatus());
 }
 
+TEST_F(CurlClientTest, CancelDoesNotWaitForTheLookupOfAName) {
+  const uint64_t number =
+      client_.Get(absl::StrCat("http://", kSlowHost),
+                  [this](absl::Status status) { status_ = std::move(status); });
+  while (!lookup_began.HasBeenNotified()) loop_.RunOnce();
+  client_.Cancel(number);
+  EXPECT_FALSE(lookup_ended.HasBeenNotified());
+  EXPECT_TRUE(absl::IsCancelled(*status_)) << *status_;
+  lookup_may_end.Notify();
+  lookup_ended.WaitForNotification();
+}
+
 TEST(EpollLoopTest, AWatchThatIsRefusedLeavesNothing) {
   EpollLoop loop;
   const int fd = eventfd(1, EFD_CLOEXEC);
@@ -88,9 +111,18 @@ TEST(EpollLoopTest, AWatchThatIsRefusedLeavesNothing) {
 
 bool Refuses() { return std::exchange(refuses, false); }
 
+int LookUp(const char* host) {
+  if (host == nullptr || strcmp(host, kSlowHost) != 0) return 0;
+  lookup_began.Notify();
+  lookup_may_end.WaitForNotificationWithTimeout(absl::Seconds(10));
+  lookup_ended.Notify();
+  return EAI_FAIL;
+}
+
 }  // namespace event_loop::curl_client_test
 
-// Takes the place of the C library's function.
+// Take the place of the C library's functions.
+
 extern "C" int epoll_ctl(int epoll, int op, int fd,
                          struct epoll_event* event) noexcept {
   if (event_loop::curl_client_test::Refuses()) {
@@ -98,4 +130,13 @@ extern "C" int epoll_ctl(int epoll, int op, int fd,
     return -1;
   }
   return static_cast<int>(syscall(SYS_epoll_ctl, epoll, op, fd, event));
+}
+
+extern "C" int getaddrinfo(const char* host, const char* service,
+                           const addrinfo* hints, addrinfo** result) {
+  const int error = event_loop::curl_client_test::LookUp(host);
+  if (error != 0) return error;
+  static const auto next =
+      reinterpret_cast<decltype(&getaddrinfo)>(dlsym(RTLD_NEXT, "getaddrinfo"));
+  return next(host, service, hints, result);
 }

@@ -18,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
-	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -99,7 +98,7 @@ func (r *Replicator) Reconcile(ctx context.Context, req reconcile.Request) (reco
 			return reconcile.Result{}, err
 		}
 		if !controllerutil.ContainsFinalizer(&source, finalizer) {
-			if err := r.applyFinalizers(ctx, &source, finalizer); err != nil {
+			if err := r.setFinalizer(ctx, &source, controllerutil.AddFinalizer); err != nil {
 				return reconcile.Result{}, err
 			}
 		}
@@ -129,7 +128,7 @@ func (r *Replicator) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	}
 
 	if !active && controllerutil.ContainsFinalizer(&source, finalizer) {
-		return reconcile.Result{}, r.applyFinalizers(ctx, &source)
+		return reconcile.Result{}, r.setFinalizer(ctx, &source, controllerutil.RemoveFinalizer)
 	}
 	return reconcile.Result{}, nil
 }
@@ -193,13 +192,14 @@ func (r *Replicator) deleteCopy(ctx context.Context, c *corev1.ConfigMap) error 
 		client.Preconditions{UID: &c.UID, ResourceVersion: &c.ResourceVersion}))
 }
 
-// applyFinalizers makes these the finalizers that the replicator has set.
-func (r *Replicator) applyFinalizers(ctx context.Context, source *corev1.ConfigMap, finalizers ...string) error {
-	return r.Apply(ctx, corev1ac.ConfigMap(source.Name, source.Namespace).
-		WithUID(source.UID).
-		WithResourceVersion(source.ResourceVersion).
-		WithFinalizers(finalizers...),
-		client.FieldOwner(manager), client.ForceOwnership)
+// setFinalizer adds or removes the finalizer, by a merge patch. Server-side apply
+// would leave a finalizer that another manager has set, too.
+func (r *Replicator) setFinalizer(ctx context.Context, source *corev1.ConfigMap,
+	change func(client.Object, string) bool) error {
+	before := source.DeepCopy()
+	change(source, finalizer)
+	return r.Patch(ctx, source, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}),
+		client.FieldOwner(manager))
 }
 
 // requestsForConfigMap returns the source of a copy, or a source itself. It also

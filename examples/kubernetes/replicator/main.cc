@@ -99,6 +99,8 @@ absl::Status Run(const Options& options, workqueue::LogSink& log) {
   if (!config.ok()) return config.status();
   const auto client = kubernetes::Client::Create(*config);
   if (!client.ok()) return client.status();
+  const auto lease_client = kubernetes::Client::Create(*config);
+  if (!lease_client.ok()) return lease_client.status();
   const auto config_maps =
       kubernetes::NewInformer<ConfigMap>(*config, Replicator::Indexers(), &log);
   if (!config_maps.ok()) return config_maps.status();
@@ -147,7 +149,7 @@ absl::Status Run(const Options& options, workqueue::LogSink& log) {
   manager.Add(config_maps->get());
   manager.Add(namespaces->get());
   manager.Add(controller->get());
-  return manager.Run(client->get());
+  return manager.Run(client->get(), lease_client->get());
 }
 
 }  // namespace

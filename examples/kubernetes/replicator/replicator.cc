@@ -3,6 +3,7 @@
 
 #include "examples/kubernetes/replicator/replicator.h"
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <set>
@@ -123,8 +124,8 @@ absl::Status Replicator::Reconcile(const std::string& key,
     if (!targets.ok()) return targets.status();
     missing = *std::move(targets);
     if (!HasFinalizer(*source)) {
-      const absl::Status applied = ApplyFinalizers(*source, {kFinalizer});
-      if (!applied.ok()) return applied;
+      const absl::Status set = SetFinalizer(*source, true);
+      if (!set.ok()) return set;
     }
   }
 
@@ -144,7 +145,7 @@ absl::Status Replicator::Reconcile(const std::string& key,
     status.Update(CreateCopy(ns, *source));
   }
   if (status.ok() && exists && selector == nullptr && HasFinalizer(*source)) {
-    status = ApplyFinalizers(*source, {});
+    status = SetFinalizer(*source, false);
   }
   return status;
 }
@@ -168,10 +169,10 @@ absl::Status Replicator::CreateCopy(const std::string& ns,
   const std::string key = absl::StrCat(ns, "/", source.meta.name);
   const std::shared_ptr<const ConfigMap> there = config_maps_->Get(key);
   if (there == nullptr) {
-    const absl::Status created =
-        client_->Create(ResourceOf<ConfigMap>(), CopyOf(source, ns)).status();
-    // The store will have the object soon, and that brings the source back.
-    return absl::IsAlreadyExists(created) ? absl::OkStatus() : created;
+    // AlreadyExists, too, needs a retry: the object may go before the store has
+    // it, and then no event brings the source back.
+    return client_->Create(ResourceOf<ConfigMap>(), CopyOf(source, ns))
+        .status();
   }
   // A copy may have come into the store since Reconcile() looked.
   const std::string* const its_source = SourceOf(*there);
@@ -185,6 +186,8 @@ absl::Status Replicator::CreateCopy(const std::string& ns,
 // lost, because they belong to the request that created the copy, too.
 absl::Status Replicator::UpdateCopy(const ConfigMap& copy,
                                     const ConfigMap& source) {
+  // It can only be made again, when the event of its deletion comes.
+  if (copy.immutable) return DeleteCopy(copy);
   Json updated = CopyOf(source, copy.meta.ns);
   updated["metadata"]["labels"] = copy.meta.labels;
   updated["metadata"]["annotations"] = copy.meta.annotations;
@@ -205,22 +208,23 @@ absl::Status Replicator::DeleteCopy(const ConfigMap& copy) {
   return absl::IsNotFound(deleted) ? absl::OkStatus() : deleted;
 }
 
-absl::Status Replicator::ApplyFinalizers(
-    const ConfigMap& source, const std::vector<std::string>& finalizers) {
-  kubernetes::ApplyOptions options;
-  options.field_manager = kManager;
-  options.force = true;
+// Writes the whole list, on condition that it is still that of the store.
+// Server-side apply would leave the finalizer if another manager has set it,
+// too, for example one that has restored the source from a backup.
+absl::Status Replicator::SetFinalizer(const ConfigMap& source, bool present) {
+  std::vector<std::string> finalizers = source.meta.finalizers;
+  finalizers.erase(
+      std::remove(finalizers.begin(), finalizers.end(), kFinalizer),
+      finalizers.end());
+  if (present) finalizers.push_back(kFinalizer);
   return client_
-      ->Apply(ResourceOf<ConfigMap>(),
-              {{"apiVersion", "v1"},
-               {"kind", "ConfigMap"},
-               {"metadata",
+      ->Patch(ResourceOf<ConfigMap>(),
+              {{"metadata",
                 {{"namespace", source.meta.ns},
                  {"name", source.meta.name},
                  {"uid", source.meta.uid},
                  {"resourceVersion", source.meta.resource_version},
-                 {"finalizers", finalizers}}}},
-              options)
+                 {"finalizers", finalizers}}}})
       .status();
 }
 

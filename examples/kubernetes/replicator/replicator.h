@@ -65,9 +65,8 @@ class Replicator {
                           const kubernetes::ConfigMap& source);
   absl::Status DeleteCopy(const kubernetes::ConfigMap& copy);
 
-  // Makes these the finalizers that the replicator has set.
-  absl::Status ApplyFinalizers(const kubernetes::ConfigMap& source,
-                               const std::vector<std::string>& finalizers);
+  // Adds or removes the finalizer.
+  absl::Status SetFinalizer(const kubernetes::ConfigMap& source, bool present);
 
   kubernetes::Client* const client_;
   const workqueue::ObjectStore<kubernetes::ConfigMap>* const config_maps_;

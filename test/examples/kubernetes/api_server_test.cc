@@ -122,17 +122,12 @@ TEST_F(ApiServerTest, WritesObjects) {
   ExpectCode(client_->Update(kConfigMaps, object).status(),
              absl::StatusCode::kAborted);
 
-  ApplyOptions options;
-  options.field_manager = "test";
-  Json applied = ConfigMap("a", "3");
-  ExpectCode(client_->Apply(kConfigMaps, applied, options).status(),
-             absl::StatusCode::kAborted);  // The first manager owns the field.
-  options.force = true;
-  applied["metadata"]["resourceVersion"] = VersionOf(*created);
-  ExpectCode(client_->Apply(kConfigMaps, applied, options).status(),
+  Json patch = ConfigMap("a", "3");
+  patch["metadata"]["resourceVersion"] = VersionOf(*created);
+  ExpectCode(client_->Patch(kConfigMaps, patch).status(),
              absl::StatusCode::kAborted);  // That is an old version.
-  applied["metadata"].erase("resourceVersion");
-  ASSERT_TRUE(client_->Apply(kConfigMaps, applied, options).ok());
+  patch["metadata"].erase("resourceVersion");
+  ASSERT_TRUE(client_->Patch(kConfigMaps, patch).ok());
 
   const auto now = client_->Get(kConfigMaps, key);
   ASSERT_TRUE(now.ok()) << now.status();

@@ -108,11 +108,7 @@ TEST(ClientTest, SendsEachVerb) {
   ASSERT_TRUE(client->Create(kConfigMaps, object).ok());
   object["data"]["key"] = "value";
   ASSERT_TRUE(client->Update(kConfigMaps, object).ok());
-  ApplyOptions apply;
-  apply.field_manager = "some manager";
-  ASSERT_TRUE(client->Apply(kConfigMaps, object, apply).ok());
-  apply.force = true;
-  ASSERT_TRUE(client->Apply(kConfigMaps, object, apply).ok());
+  ASSERT_TRUE(client->Patch(kConfigMaps, object).ok());
   ASSERT_TRUE(client->Delete(kConfigMaps, {"a", "b"}).ok());
   DeleteOptions conditions;
   conditions.uid = "u";
@@ -122,7 +118,7 @@ TEST(ClientTest, SendsEachVerb) {
   ASSERT_TRUE(client->Get(kConfigMaps, {"a", "b"}).ok());
 
   const auto requests = server.requests();
-  ASSERT_THAT(requests, SizeIs(7));
+  ASSERT_THAT(requests, SizeIs(6));
   const std::string all = "/api/v1/namespaces/a/configmaps";
   const std::string one = all + "/b";
   const auto check = [&](int i, absl::string_view method,
@@ -136,19 +132,16 @@ TEST(ClientTest, SendsEachVerb) {
   };
   check(0, "POST", all, "application/json", ConfigMap("a", "b"));
   check(1, "PUT", one, "application/json", object);
-  check(2, "PATCH", one + "?fieldManager=some%20manager&force=false",
-        "application/apply-patch+yaml", object);
-  check(3, "PATCH", one + "?fieldManager=some%20manager&force=true",
-        "application/apply-patch+yaml", object);
+  check(2, "PATCH", one, "application/merge-patch+json", object);
   const Json options = {{"kind", "DeleteOptions"}, {"apiVersion", "v1"}};
-  check(4, "DELETE", one, "application/json", options);
+  check(3, "DELETE", one, "application/json", options);
   Json with_conditions = options;
   with_conditions["preconditions"] = {{"uid", "u"}, {"resourceVersion", "7"}};
-  check(5, "DELETE", one, "application/json", with_conditions);
-  EXPECT_EQ(requests[6].method, "GET");
-  EXPECT_THAT(requests[6].body, IsEmpty());
-  EXPECT_EQ(requests[6].headers.count("content-type"), 0);
-  EXPECT_EQ(requests[6].connection, 0) << "the connection was not used again";
+  check(4, "DELETE", one, "application/json", with_conditions);
+  EXPECT_EQ(requests[5].method, "GET");
+  EXPECT_THAT(requests[5].body, IsEmpty());
+  EXPECT_EQ(requests[5].headers.count("content-type"), 0);
+  EXPECT_EQ(requests[5].connection, 0) << "the connection was not used again";
 }
 
 TEST(ClientTest, SendsALargeBodyAtOnce) {
@@ -371,8 +364,7 @@ TEST(ClientTest, ChecksArguments) {
   expect(client->Create(kConfigMaps, Json::object()).status(),
          "metadata.namespace ''");
   expect(client->Update(kConfigMaps, ConfigMap("a", "")).status(), "name ''");
-  expect(client->Apply(kConfigMaps, ConfigMap("a", "b"), {}).status(),
-         "field_manager");
+  expect(client->Patch(kConfigMaps, ConfigMap("a", "")).status(), "name ''");
   Json object = ConfigMap("a", "b");
   object["data"] = "\xff";
   expect(client->Update(kConfigMaps, object).status(), "PUT /api/v1");

@@ -3,6 +3,11 @@
 
 #include "examples/kubernetes/lease_elector.h"
 
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -16,6 +21,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "examples/kubernetes/client.h"
 #include "examples/kubernetes/config.h"
@@ -24,6 +30,7 @@
 #include "gtest/gtest.h"
 #include "test/examples/kubernetes/scripted_server.h"
 #include "test/workqueue/recording_log.h"
+#include "workqueue/clock/clock.h"
 #include "workqueue/clock/fake_clock.h"
 
 namespace kubernetes::lease_elector_test {
@@ -31,6 +38,8 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+
+std::atomic<int> hours_ahead{0};  // the machine's time of day
 
 constexpr char kAll[] = "/apis/coordination.k8s.io/v1/namespaces/ns/leases";
 constexpr char kOne[] = "/apis/coordination.k8s.io/v1/namespaces/ns/leases/it";
@@ -258,6 +267,21 @@ TEST_F(LeaseElectorTest, DoesNotRenewBeforeTheTime) {
   EXPECT_EQ(server_.TakeMethods(), "");
   Step(absl::Nanoseconds(1));
   EXPECT_EQ(server_.TakeMethods(), "PUT");
+}
+
+TEST_F(LeaseElectorTest, TheTimesFollowTheTimeOfDay) {
+  options_.clock = nullptr;
+  workqueue::Clock::GetRealClock()->TimeNow();  // Does not follow from now on.
+  hours_ahead = 1;
+  const absl::Time now = absl::Now();
+  elector_ = *LeaseElector::Create(client_.get(), options_);
+  EXPECT_EQ(elector_->Run([this] { elector_->Stop(); }), absl::OkStatus());
+  hours_ahead = 0;
+  absl::Time renewed;
+  EXPECT_TRUE(absl::ParseTime(absl::RFC3339_full,
+                              StringAt(server_.lease(), {"spec", "renewTime"}),
+                              &renewed, nullptr));
+  EXPECT_LT(now - renewed, absl::Milliseconds(1));
 }
 
 TEST_F(LeaseElectorTest, AnotherProcessCreatesTheLeaseFirst) {
@@ -538,4 +562,16 @@ TEST_F(LeaseElectorTest, StopLeavesTheLeaseOfAnotherProcess) {
 }
 
 }  // namespace
+
+int HoursAhead() { return hours_ahead; }
+
 }  // namespace kubernetes::lease_elector_test
+
+// Takes the place of the C library's function.
+extern "C" int clock_gettime(clockid_t clock, struct timespec* time) noexcept {
+  const int result = static_cast<int>(syscall(SYS_clock_gettime, clock, time));
+  if (clock == CLOCK_REALTIME) {
+    time->tv_sec += kubernetes::lease_elector_test::HoursAhead() * 3600;
+  }
+  return result;
+}

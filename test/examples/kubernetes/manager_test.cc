@@ -67,7 +67,8 @@ class Program {
   Program() {
     Config config;
     config.server = server_.url();
-    client_ = *Client::Create(config);
+    client = *Client::Create(config);
+    lease_client_ = *Client::Create(config);
     informer_ = *NewInformer<ConfigMap>(config);
     workqueue::InformerHandler<ConfigMap> handler;
     handler.on_health = [this](const absl::Status& status) {
@@ -96,7 +97,7 @@ class Program {
   // Runs the manager until a signal comes, while `f` runs in another thread.
   absl::Status RunWhile(const std::function<void()>& f) {
     std::thread thread(f);
-    const absl::Status status = manager.Run(client_.get());
+    const absl::Status status = manager.Run(client.get(), lease_client_.get());
     thread.join();
     return status;
   }
@@ -116,10 +117,12 @@ class Program {
   const int probe_port = FreePort();
   workqueue::FakeClock clock;  // of the lease
   workqueue::FakeClock controller_clock;
+  std::unique_ptr<Client> client;  // of the controller
   std::function<void(const workqueue::ReconcileContext&)> on_reconcile;
   absl::Notification watching;
   absl::Notification reconciled;
   absl::Notification may_list;
+  absl::Notification silent;  // A request has come that gets no answer.
   std::atomic<bool> lease_fails{false};
 
  private:
@@ -145,6 +148,10 @@ class Program {
       responder.BeginStream();
       return responder.AwaitHangUp();
     }
+    if (absl::StrContains(request.target, "/silent")) {
+      silent.Notify();
+      return responder.AwaitHangUp();
+    }
     may_list.WaitForNotification();
     responder.Respond(200, R"({
       "metadata": {"resourceVersion": "1"},
@@ -163,7 +170,7 @@ class Program {
       [this](const ReceivedRequest& request, Responder& responder) {
         Answer(request, responder);
       }};
-  std::unique_ptr<Client> client_;
+  std::unique_ptr<Client> lease_client_;
   std::unique_ptr<workqueue::Informer<ConfigMap>> informer_;
   std::unique_ptr<workqueue::Controller<std::string>> controller_;
 };
@@ -243,11 +250,36 @@ TEST(ManagerTest, KeepsTheLeaseUntilAllReconciliationsHaveReturned) {
   EXPECT_EQ(program.lease()["spec"]["holderIdentity"], "");
 }
 
-// Together they get the time to finish: the first one waits for the other.
-TEST(ManagerTest, StopsAllControllersAtTheSameTime) {
+TEST(ManagerTest, EndsTheRequestsOfReconciliationsWhenTheirTimeIsOver) {
   Program program;
   program.may_list.Notify();
-  absl::Notification other_stops;
+  absl::Notification told;
+  absl::Status status;
+  program.on_reconcile = [&](const workqueue::ReconcileContext& context) {
+    std::thread thread([&] {
+      context.stop.WaitForNotification();
+      told.Notify();
+    });
+    status =
+        program.client->Get(ResourceOf<ConfigMap>(), {"ns", "silent"}).status();
+    thread.join();
+  };
+  EXPECT_EQ(program.RunWhile([&] {
+    program.silent.WaitForNotification();
+    Program::Signal(SIGTERM);
+    while (!told.HasBeenNotified()) {
+      program.controller_clock.AwaitWaiters(1);
+      program.controller_clock.Step(absl::Seconds(10));
+    }
+  }),
+            absl::OkStatus());
+  EXPECT_TRUE(absl::IsCancelled(status)) << status;
+  EXPECT_EQ(program.lease()["spec"]["holderIdentity"], "");
+}
+
+// Returns a controller without items. `on_stop` is called when it stops.
+std::unique_ptr<workqueue::Controller<std::string>> NewController(
+    std::function<void()> on_stop) {
   workqueue::ControllerOptions<std::string> options;
   options.reconcile = [](const std::string&) { return absl::OkStatus(); };
   options.sources.resize(1);
@@ -255,11 +287,17 @@ TEST(ManagerTest, StopsAllControllersAtTheSameTime) {
     context.stop.WaitForNotification();
     return absl::OkStatus();
   };
-  options.sources[0].on_stop = [&] { other_stops.Notify(); };
-  const auto other =
-      workqueue::Controller<std::string>::Create(std::move(options));
-  ASSERT_TRUE(other.ok()) << other.status();
-  program.manager.Add(other->get());
+  options.sources[0].on_stop = std::move(on_stop);
+  return *workqueue::Controller<std::string>::Create(std::move(options));
+}
+
+// Together they get the time to finish: the first one waits for the other.
+TEST(ManagerTest, StopsAllControllersAtTheSameTime) {
+  Program program;
+  program.may_list.Notify();
+  absl::Notification other_stops;
+  const auto other = NewController([&] { other_stops.Notify(); });
+  program.manager.Add(other.get());
   program.on_reconcile = [&](const workqueue::ReconcileContext&) {
     EXPECT_TRUE(other_stops.WaitForNotificationWithTimeout(absl::Seconds(30)));
   };
@@ -275,9 +313,10 @@ TEST(ManagerTest, AWrongOptionOfTheLeaseIsAnError) {
   ManagerOptions options;
   options.lease.retry_period = absl::Minutes(1);
   options.leader_elect = true;
-  EXPECT_EQ(Manager(options, &log).Run(/*client=*/nullptr),
-            absl::InvalidArgumentError(
-                "retry_period is 1m, not less than renew_deadline"));
+  EXPECT_EQ(
+      Manager(options, &log).Run(/*client=*/nullptr, /*lease_client=*/nullptr),
+      absl::InvalidArgumentError(
+          "retry_period is 1m, not less than renew_deadline"));
 }
 
 // At once, because another process may lead already.
@@ -298,6 +337,17 @@ TEST(ManagerDeathTest, EndsTheProcessIfTheLeadershipIsLost) {
   };
   EXPECT_EXIT(lose(), testing::ExitedWithCode(1),
               "the lease could not be renewed within 10s");
+}
+
+TEST(ManagerDeathTest, ASecondSignalEndsTheProcess) {
+  const auto signal_twice = [] {
+    Program program;
+    program.may_list.Notify();
+    const auto other = NewController([] { Program::Signal(SIGTERM); });
+    program.manager.Add(other.get());
+    program.RunWhile([] { Program::Signal(SIGTERM); }).IgnoreError();
+  };
+  EXPECT_EXIT(signal_twice(), testing::KilledBySignal(SIGTERM), "");
 }
 
 TEST(ManagerTest, AnAddressInUseIsAnError) {

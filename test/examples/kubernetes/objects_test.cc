@@ -38,7 +38,8 @@ Json WholeConfigMap() {
       "managedFields": [{"manager": "m"}]
     },
     "data": {"d": "3"},
-    "binaryData": {"b": "NA=="}
+    "binaryData": {"b": "NA=="},
+    "immutable": true
   })");
 }
 
@@ -56,6 +57,7 @@ TEST(ObjectsTest, ReadsAllFields) {
   EXPECT_EQ(object->meta.owner_references, Json::parse(R"([{"uid": "o"}])"));
   EXPECT_THAT(object->data, ElementsAre(Pair("d", "3")));
   EXPECT_THAT(object->binary_data, ElementsAre(Pair("b", "NA==")));
+  EXPECT_TRUE(object->immutable);
 }
 
 TEST(ObjectsTest, MostFieldsMayBeMissing) {
@@ -74,6 +76,7 @@ TEST(ObjectsTest, MostFieldsMayBeMissing) {
   ASSERT_TRUE(config_map.ok()) << config_map.status();
   EXPECT_THAT(config_map->data, IsEmpty());
   EXPECT_THAT(config_map->binary_data, IsEmpty());
+  EXPECT_FALSE(config_map->immutable);
 }
 
 TEST(ObjectsTest, RequiredFields) {
@@ -106,7 +109,8 @@ TEST(ObjectsTest, AWrongTypeIsAnError) {
                                 "/data",
                                 "/data/d",
                                 "/binaryData",
-                                "/binaryData/b"};
+                                "/binaryData/b",
+                                "/immutable"};
   for (const char* field : fields) {
     Json json = WholeConfigMap();
     json.at(Json::json_pointer(field)) = 5;

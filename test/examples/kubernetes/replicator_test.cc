@@ -49,9 +49,7 @@ constexpr char kSource[] = "replicator.example.com/source";
 constexpr char kFinalizer[] = "replicator.example.com/cleanup";
 constexpr char kManagedBy[] = "app.kubernetes.io/managed-by";
 
-constexpr char kApply[] =
-    "PATCH src/it?fieldManager=replicator&force=true application/"
-    "apply-patch+yaml";
+constexpr char kPatch[] = "PATCH src/it application/merge-patch+json";
 
 ConfigMap Object(const std::string& ns, const std::string& name = "it") {
   ConfigMap object;
@@ -289,6 +287,23 @@ TEST_F(ReplicatorTest, UpdatesAStaleCopy) {
   })"));
 }
 
+// The server refuses each update of one. Its deletion brings the source back.
+TEST_F(ReplicatorTest, DeletesAStaleCopyThatIsImmutable) {
+  Put(Source("team"));
+  ConfigMap copy = Copy("a");
+  copy.immutable = true;
+  Put(copy);
+  copy = Copy("b");
+  copy.immutable = true;
+  copy.meta.resource_version = "17";
+  copy.data = {};
+  Put(copy);
+  EXPECT_EQ(Reconcile(), absl::OkStatus());
+  EXPECT_THAT(TakeRequests(), ElementsAre("DELETE b/it"));
+  EXPECT_EQ(bodies_[0]["preconditions"],
+            Json({{"uid", "uid of b"}, {"resourceVersion", "17"}}));
+}
+
 TEST_F(ReplicatorTest, DeletesCopiesThatNobodyWants) {
   Put(Source("team=b"));
   ConfigMap copy = Copy("a");
@@ -341,16 +356,14 @@ TEST_F(ReplicatorTest, AddsTheFinalizerBeforeTheFirstCopy) {
   source.meta.resource_version = "17";
   Put(source);
   EXPECT_EQ(Reconcile(), absl::OkStatus());
-  EXPECT_THAT(TakeRequests(), ElementsAre(kApply, "POST a"));
+  EXPECT_THAT(TakeRequests(), ElementsAre(kPatch, "POST a"));
   EXPECT_EQ(bodies_[0], Json::parse(R"({
-    "apiVersion": "v1",
-    "kind": "ConfigMap",
     "metadata": {
       "namespace": "src",
       "name": "it",
       "uid": "uid of src",
       "resourceVersion": "17",
-      "finalizers": ["replicator.example.com/cleanup"]
+      "finalizers": ["another/finalizer", "replicator.example.com/cleanup"]
     }
   })"));
 }
@@ -366,7 +379,7 @@ TEST_F(ReplicatorTest, MakesNoCopyWithoutTheFinalizer) {
   const absl::Status status = Reconcile();
   EXPECT_TRUE(absl::IsAborted(status)) << status;
   EXPECT_FALSE(workqueue::IsTerminalError(status));
-  EXPECT_THAT(TakeRequests(), ElementsAre(kApply));
+  EXPECT_THAT(TakeRequests(), ElementsAre(kPatch));
 }
 
 TEST_F(ReplicatorTest, RemovesTheFinalizerAfterTheCopies) {
@@ -378,10 +391,8 @@ TEST_F(ReplicatorTest, RemovesTheFinalizerAfterTheCopies) {
   for (const ConfigMap& source : {deleted, without_annotation}) {
     Put(source);
     EXPECT_EQ(Reconcile(), absl::OkStatus());
-    EXPECT_THAT(TakeRequests(), ElementsAre("DELETE a/it", kApply));
+    EXPECT_THAT(TakeRequests(), ElementsAre("DELETE a/it", kPatch));
     EXPECT_EQ(bodies_[1], Json::parse(R"({
-      "apiVersion": "v1",
-      "kind": "ConfigMap",
       "metadata": {
         "namespace": "src",
         "name": "it",
@@ -391,6 +402,23 @@ TEST_F(ReplicatorTest, RemovesTheFinalizerAfterTheCopies) {
       }
     })"));
   }
+}
+
+TEST_F(ReplicatorTest, RemovesTheFinalizerWhoeverHasSetIt) {
+  ConfigMap source = Source("team");
+  source.meta.being_deleted = true;
+  source.meta.finalizers = {"another/1", kFinalizer, "another/2"};
+  Put(source);
+  // Server-side apply removes only what the same manager has set.
+  Json finalizers = source.meta.finalizers;
+  answer_ = [&](const ReceivedRequest& request, Responder&) {
+    if (request.headers.at("content-type") == "application/merge-patch+json") {
+      finalizers = Json::parse(request.body)["metadata"]["finalizers"];
+    }
+    return false;
+  };
+  EXPECT_EQ(Reconcile(), absl::OkStatus());
+  EXPECT_EQ(finalizers, Json({"another/1", "another/2"}));
 }
 
 TEST_F(ReplicatorTest, KeepsTheFinalizerUntilTheCopiesAreDeleted) {
@@ -466,15 +494,16 @@ TEST_F(ReplicatorTest, StopsBetweenTwoCopies) {
   EXPECT_THAT(TakeRequests(), IsEmpty());
 }
 
-// Somebody was faster. KeysOf() brings the source back when the store has the
-// object.
-TEST_F(ReplicatorTest, AnObjectThatExistsAlreadyNeedsNoRetry) {
+// The object may be gone before the store has it, and then no event comes.
+TEST_F(ReplicatorTest, AnObjectThatExistsAlreadyIsAnError) {
   Put(Source("team=a"));
   answer_ = [](const ReceivedRequest&, Responder& responder) {
     responder.Respond(409, R"({"kind":"Status","reason":"AlreadyExists"})");
     return true;
   };
-  EXPECT_EQ(Reconcile(), absl::OkStatus());
+  const absl::Status status = Reconcile();
+  EXPECT_TRUE(absl::IsAlreadyExists(status)) << status;
+  EXPECT_FALSE(workqueue::IsTerminalError(status));
   EXPECT_THAT(TakeRequests(), ElementsAre("POST a"));
 }
 
