@@ -120,7 +120,9 @@ class TaskPromise<void> final : public TaskPromiseBase {
 // it. A task can be awaited once, by `co_await Reconcile(key)` or
 // `co_await std::move(task)`. `co_await` returns the result when the body has
 // returned, and destroys the task. If the body throws, `co_await` throws the
-// exception. `Spawn()` and `SyncWait()` begin a task outside of a coroutine.
+// exception. `Spawn()` and `SyncWait()` begin a task outside of a coroutine. If
+// another library's coroutine awaits a task while the body of a task runs it,
+// the new task begins when that body suspends.
 //
 // A task that begins or ends runs the next coroutine without a place in the
 // stack: neither a loop that awaits a million tasks nor a million tasks of
