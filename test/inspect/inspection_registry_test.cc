@@ -336,16 +336,12 @@ TEST_F(InspectionRegistryTest, AChangeOfAnItemHoldsNobodyUp) {
     EXPECT_TRUE(registry_->Act("a", InspectAction::kRequeue, "x").ok());
   });
   begun.WaitForNotification();
-  const absl::Status error = absl::UnavailableError("an item is being changed");
-  EXPECT_EQ(registry_->Inspect("a", 1)->inspection.status(), error);
+  EXPECT_TRUE(registry_->Inspect("a", 1)->inspection.ok());
   const auto all = registry_->InspectAll(1);
   ASSERT_EQ(all.size(), 1u);
-  EXPECT_EQ(all[0].inspection.status(), error);
-  EXPECT_EQ(all[0].samples.size(), 1u);
-  clock_.Step(absl::Seconds(5));  // takes no sample
+  EXPECT_TRUE(all[0].inspection.ok());
   go_on.Notify();
   user.join();
-  EXPECT_TRUE(registry_->Inspect("a", 1)->inspection.ok());
   a.reset();
 }
 

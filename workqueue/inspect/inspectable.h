@@ -30,9 +30,10 @@ enum class InspectAction {
 // object of the user. `InspectQueue()`, `InspectController()` and
 // `InspectScheduler()` make the first three.
 //
-// An `InspectionRegistry` makes one call of each at a time. Any may block, for
-// example for a server. It should not block for long, because a call delays the
-// destruction of its registration.
+// An `InspectionRegistry` makes one call of each at a time, but an `Act()` may
+// run beside another one of the calls. Any may block, for example for a server.
+// It should not block for long, because a call delays the destruction of its
+// registration.
 class Inspectable {
  public:
   virtual ~Inspectable() = default;

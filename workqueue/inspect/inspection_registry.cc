@@ -178,9 +178,6 @@ void InspectionRegistry::ForEach(
 absl::StatusOr<Inspection> InspectionRegistry::Ask(Object& object,
                                                    Question question,
                                                    Away* away) {
-  if (object.acting) {
-    return absl::UnavailableError("an item is being changed");
-  }
   Clock* const clock = Clock::GetRealClock();
   if (!object.error.ok() &&
       clock->TimeNow() < absl::FromUnixNanos(object.failed_at) + kAskAgain) {
@@ -220,7 +217,7 @@ absl::StatusOr<NamedInspection> InspectionRegistry::InspectWith(
                             std::nullopt};
   if (result.inspection.ok()) {
     result.rates = RatesOf(*result.inspection, result.samples);
-  } else if (!object.acting) {
+  } else {
     internal::TryCall([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
       result.here = object.inspectable->InspectHere(kMaxHere);
     });
@@ -278,19 +275,15 @@ absl::Status InspectionRegistry::Act(absl::string_view name,
                                      absl::string_view key) {
   const std::shared_ptr<Object> object = Find(name);
   if (object == nullptr) return NoObject(name);
+  // Holds up other changes, and the end of the registration, but no inspection.
   MutexLock one_change(&object->act_mu);
+  Inspectable* inspectable = nullptr;
   {
     MutexLock lock(&object->mu);
-    if (object->inspectable == nullptr) return NoObject(name);
-    object->acting = true;
+    inspectable = object->inspectable.get();
   }
-  absl::Status status =
-      internal::CatchAsStatus([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-        return object->inspectable->Act(action, key);
-      });
-  MutexLock lock(&object->mu);
-  object->acting = false;
-  return status;
+  if (inspectable == nullptr) return NoObject(name);
+  return internal::CatchAsStatus([&] { return inspectable->Act(action, key); });
 }
 
 void InspectionRegistry::TakeSamples() {

@@ -127,12 +127,10 @@ class InspectionRegistry {
       absl::string_view name, std::unique_ptr<Inspectable> inspectable);
 
   // Inspects all objects, and returns them in the order of their names. See
-  // `Inspectable::Inspect()`. While an item is being changed, its object has
-  // the error `absl::UnavailableError`, here and below. An object that has not
-  // answered is not asked again for a second: many viewers wait no longer for
-  // its server than one. When 16 have not answered, the result has an error for
-  // each further object that would ask a server, too: the last one, if it has
-  // not answered, either.
+  // `Inspectable::Inspect()`. An object that has not answered is not asked
+  // again for a second: many viewers wait no longer for its server than one.
+  // When 16 have not answered, the result has an error for each further object
+  // that would ask a server, too: the last one, if it has not answered, either.
   std::vector<NamedInspection> InspectAll(size_t max_items);
 
   // Calls the function of the same name of the object `name`. Returns
@@ -155,7 +153,6 @@ class InspectionRegistry {
     const std::string kind;
     sync::Mutex act_mu;  // held during a change, which may take long
     sync::Mutex mu ABSL_ACQUIRED_AFTER(act_mu);
-    bool acting ABSL_GUARDED_BY(mu) = false;
     // Null once the registration has been destroyed. Both locks are held then.
     std::unique_ptr<Inspectable> inspectable ABSL_GUARDED_BY(mu);
     std::vector<DepthSample> samples ABSL_GUARDED_BY(mu);
@@ -180,9 +177,8 @@ class InspectionRegistry {
 
   using Question = absl::FunctionRef<absl::StatusOr<Inspection>(Inspectable&)>;
 
-  // Asks the inspectable of `object`, which must be there. If an item is being
-  // changed, or if it was away a moment ago, returns that error. If too many
-  // are `*away`, asks no server.
+  // Asks the inspectable of `object`, which must be there. If it was away a
+  // moment ago, returns that error. If too many are `*away`, asks no server.
   static absl::StatusOr<Inspection> Ask(Object& object, Question question,
                                         Away* away)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(object.mu);
