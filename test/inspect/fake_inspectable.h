@@ -14,7 +14,9 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "workqueue/base/mutex_lock.h"
 #include "workqueue/inspect/inspectable.h"
 #include "workqueue/inspect/inspection.h"
 
@@ -27,6 +29,7 @@ struct FakeState {
   std::optional<Inspection> here;
   absl::Status act_result;
 
+  absl::Mutex mu;  // Objects of one state may be inspected at the same time.
   std::vector<size_t> max_items;     // of each call of `Inspect()`
   std::vector<std::string> actions;  // for example "cancel web"
 };
@@ -41,6 +44,7 @@ class FakeInspectable final : public Inspectable {
   std::string Kind() const override { return "fake queue"; }
 
   absl::StatusOr<Inspection> Inspect(size_t max_items) override {
+    internal::MutexLock lock(&state_->mu);
     state_->max_items.push_back(max_items);
     return state_->inspection;
   }
