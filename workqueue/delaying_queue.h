@@ -519,7 +519,8 @@ class DelayingQueue final
   // full.
   sync::Mutex mu_;
   WaitingItems waiting_ ABSL_GUARDED_BY(mu_);
-  // What has been received at once, as long as not all of it is taken in.
+  // Each batch of additions that was received together, until all of the batch
+  // are taken in.
   std::list<std::vector<typename AddChannel::Addition>> received_
       ABSL_GUARDED_BY(mu_);
   internal::ErrorLog errors_;

@@ -7,8 +7,8 @@
 //
 // The floor of a queue in Redis: a list. It has no leases, priorities, delays
 // or failures, holds an item more than once, and loses the items of a worker
-// that ends. What remains is what every queue in Redis waits for: the server,
-// its log on the disk, and threads that wake.
+// that ends. It waits for the server, for the server's log on the disk, and for
+// threads that wake. Every queue in Redis waits for these.
 
 #ifndef WORKQUEUE_BENCH_SHARED_CASES_FLOOR_LIST_H_
 #define WORKQUEUE_BENCH_SHARED_CASES_FLOOR_LIST_H_

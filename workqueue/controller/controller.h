@@ -218,9 +218,9 @@ class Controller final : private internal::ControllerCore {
   // function or a source calls `Stop()`, the controller begins to stop, and
   // `Stop()` returns false without waiting. So does a call that would block the
   // thread of the loop that is `ControllerOptions::clock`. This holds only on
-  // the thread that is in the function or in `Source::run`. What goes on later
-  // or elsewhere, as an asynchronous reconciliation whose function has returned
-  // or a source with `run_async`, would wait for itself: it must call
+  // the thread that is in the function or in `Source::run`. Other code of a
+  // reconciliation or a source would wait for itself. So a source with
+  // `run_async`, and a reconciliation whose function has returned, must call
   // `Stop(absl::ZeroDuration())` or `StopAsync()`.
   bool Stop(absl::Duration timeout = absl::InfiniteDuration()) {
     return ControllerCore::Stop(timeout);

@@ -827,7 +827,8 @@ std::optional<EngineReply> StoredQueue::Apply(
   }
   EngineReply reply;
   if (!request.looks_only) DoWhatIsDue(&reply);
-  // What is in the inbox must not keep the queue from getting its groups.
+  // A queue gets groups only while no item is queued. So it gets them before it
+  // takes the items of the inbox.
   for (const EngineOperation& it : request.operations) {
     if (!inbox.empty() && it.code == EngineOperation::kSetGroups) Do(it);
   }

@@ -327,7 +327,7 @@ absl::StatusOr<EngineReply> TableEngine::Client::Apply(
   const int64_t received = received_;  // by this number, or a later one
   if (std::exchange(removed_of_, number) != number) removed_ = 0;
   WantedEntries wanted = StoredQueue::WantedBy(request);
-  // What is too long is refused, and needs no way to the server.
+  // The rules refuse an item that is too long. The server need not see it.
   const auto is_too_long = [most = MaxItemBytes()](const std::string& key) {
     return key.size() > most + 1;  // A letter comes before the item.
   };

@@ -639,7 +639,7 @@ absl::Status SqliteFile::Commit() {
   if (is_busy_ || !(absl::IsUnavailable(error_) || absl::IsInternal(error_))) {
     return error_;
   }
-  // What is on the disk then is not known.
+  // Nobody knows whether the disk has the transaction.
   absl::Status unknown(absl::StatusCode::kUnknown, "");
   TryCall([&] { unknown = absl::UnknownError(error_.message()); });
   return unknown;
