@@ -122,8 +122,10 @@ class Failures {
 //
 // The result of `SharedFailures::Fail()`.
 struct FailureOutcome {
-  bool lost = false;  // The lease had expired, so this failure was not counted.
-  int failures = 0;   // consecutive ones
+  // The lease had ended, so this call has counted nothing: it had expired, or
+  // an earlier call without an answer had ended it.
+  bool lost = false;
+  int failures = 0;     // consecutive ones
   bool parked = false;  // and otherwise the item is retried after its delay
 };
 

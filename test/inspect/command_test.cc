@@ -30,6 +30,7 @@
 #include "workqueue/inspect/inspection_registry.h"
 #include "workqueue/lease.h"
 #include "workqueue/redis/redis_options.h"
+#include "workqueue/shared/internal/queue_keys.h"
 #include "workqueue/shared/shared_queue.h"
 
 namespace workqueue {
@@ -235,6 +236,11 @@ TEST_F(CommandTest, MakesNoQueue) {
                          ": there is no shared queue \"po{}ds\"\n"));
   ErrorOf(2, {url_, "po{}ds", "key"});
   EXPECT_EQ(Call({"DBSIZE"}), 0);
+  Open("pods", 3);
+  const int64_t keys = Call({"DBSIZE"});
+  EXPECT_THAT(ErrorOf(2, {url_, internal::PartitionName("pods", 1, 3)}),
+              HasSubstr("is a partition of the shared queue \"pods\"\n"));
+  EXPECT_EQ(Call({"DBSIZE"}), keys);
 }
 
 // It may be another server or database than the queues', or have been emptied.

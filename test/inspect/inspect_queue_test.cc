@@ -330,13 +330,19 @@ TEST_F(InspectSharedQueueTest, TheHistoryDoesNotCountWhatWasNotTaken) {
   };
   BreakEngine();
   for (int i = 0; i < 3; ++i) EXPECT_FALSE(fail().ok());
+  EXPECT_EQ(Texts(history->Last(1)).front(), "retry, not taken");
+  MemoryEngine::Faults lost;
+  lost.loses_requests = true;
+  engine_.SetFaults(lost);
+  EXPECT_TRUE(absl::IsUnknown(fail().status()));
   engine_.SetFaults({});
   const auto failed = fail();
   ASSERT_TRUE(failed.ok() && failed->parked);
   queue->ShutDown();
   EXPECT_FALSE(queue->AddAll({"a", "b"}));
   EXPECT_THAT(Texts(history->Of("a", 10)),
-              ElementsAre("add, not taken", "retry, not taken",
+              ElementsAre("add, not taken", "retry, parked instead",
+                          "retry, perhaps not taken", "retry, not taken",
                           "handed out, 0s after the add", "add"));
   EXPECT_THAT(Texts(history->Of("b", 10)), ElementsAre("add, not taken"));
   EXPECT_EQ(history->totals().added, 1u);

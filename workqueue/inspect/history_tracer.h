@@ -52,8 +52,12 @@ class HistoryTracer final : public QueueTracer<T> {
     return TraceContext();
   }
 
-  void OnAddNotTaken(const T& item, const AddInfo& info) override {
-    history_->Refuse(EventOf(item, info));
+  void OnAddFailed(const T& item, const AddInfo& info,
+                   AddFailure failure) override {
+    history_->Refuse(EventOf(item, info),
+                     failure == AddFailure::kParked    ? "parked instead"
+                     : failure == AddFailure::kUnknown ? "perhaps not taken"
+                                                       : "not taken");
   }
 
   void OnHandOut(const T& item, absl::Span<const TraceContext> /*contexts*/,

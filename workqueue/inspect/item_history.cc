@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/inspect/inspection.h"
@@ -51,7 +52,7 @@ void ItemHistory::Record(InspectedEvent event) {
   events_.push_back(std::move(event));
 }
 
-void ItemHistory::Refuse(const InspectedEvent& add) {
+void ItemHistory::Refuse(const InspectedEvent& add, absl::string_view result) {
   MutexLock lock(&mu_);
   uint64_t* const count = CountOf(add.kind, &totals_);
   if (count != nullptr && *count > 0) --*count;
@@ -63,7 +64,7 @@ void ItemHistory::Refuse(const InspectedEvent& add) {
         return it.time == add.time && it.what == add.what && of_item(it);
       });
   if (event == events_.rend()) return;
-  event->what += ", not taken";
+  absl::StrAppend(&event->what, ", ", result);
   const auto before = std::find_if(event + 1, events_.rend(), of_item);
   if (before == events_.rend() || before->what != event->what) return;
   events_.erase(std::next(before).base());

@@ -36,10 +36,10 @@ class ItemHistory {
   void Record(InspectedEvent event);
 
   // Takes `add` back, which has been recorded, and which the queue has not
-  // taken: it does not count, and its text says so. Of several such adds of an
-  // item without another event between them, the last one is kept. Takes O(n)
-  // for n events.
-  void Refuse(const InspectedEvent& add);
+  // taken for certain: it does not count, and its text ends with `result`, for
+  // example "not taken". Of several such adds of an item without another event
+  // between them, the last one is kept. Takes O(n) for n events.
+  void Refuse(const InspectedEvent& add, absl::string_view result);
 
   // Returns the numbers of all events so far.
   InspectedTotals totals() const;

@@ -74,6 +74,16 @@ struct AddInfo {
   TraceContext previous_attempt;
 };
 
+// AddFailure
+//
+// What is known of an add that `QueueTracer::OnAddRefused()` tells of.
+enum class AddFailure {
+  kNotTaken,  // the queue has not taken the item
+  kUnknown,   // the queue may have taken the item: its engine has not answered,
+              // or it has taken some of the items of a call
+  kParked,    // the retry's failure has parked the item
+};
+
 // HandOutInfo
 //
 // How an item is handed out to a worker.
@@ -182,7 +192,8 @@ class QueueTracer {
                             const TraceContext& /*context*/) {}
 
   // Called after each `OnAddRefused()`, with the `info` of the `OnAdd()`.
-  virtual void OnAddNotTaken(const T& /*item*/, const AddInfo& /*info*/) {}
+  virtual void OnAddFailed(const T& /*item*/, const AddInfo& /*info*/,
+                           AddFailure /*failure*/) {}
 
   // Called when a worker has got `item`. `contexts` are those of the adds that
   // this hand-out answers, oldest first.

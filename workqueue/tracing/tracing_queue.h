@@ -279,7 +279,7 @@ class TracingQueue final : public internal::ForwardingRateLimitingQueue<T> {
                         absl::Span<const T> items) override {
     Adding adding(book_.get(), InfoOf(options), items);
     absl::Status status = this->below().AddItems(options, items);
-    if (status.ok()) adding.Taken();
+    adding.End(status);
     return status;
   }
 
@@ -348,8 +348,8 @@ class TracingQueue final : public internal::ForwardingRateLimitingQueue<T> {
     sync::Atomic<bool> threw{false};
   };
 
-  // Tells the tracers of adds, and that they are refused unless `Taken()` is
-  // called.
+  // Tells the tracers of adds, and of what `End()` says of them. An exception
+  // without an `End()` refuses them.
   class Adding {
    public:
     Adding(Book* book, const AddInfo& info, absl::Span<const T> items)
@@ -363,16 +363,25 @@ class TracingQueue final : public internal::ForwardingRateLimitingQueue<T> {
     Adding(Book* book, const AddInfo& info, const T& item)
         : Adding(book, info, absl::MakeConstSpan(std::addressof(item), 1)) {}
     ~Adding() {
-      if (taken_) return;
+      if (!failure_.has_value()) return;
       for (size_t i = 0; i < items_.size(); ++i) {
-        book_.Refuse(items_[i], adds_[i].added, adds_[i].info);
+        book_.Refuse(items_[i], adds_[i].added, adds_[i].info, *failure_);
       }
     }
 
     Adding(const Adding&) = delete;
     Adding& operator=(const Adding&) = delete;
 
-    void Taken() { taken_ = true; }
+    void End(std::optional<AddFailure> failure) { failure_ = failure; }
+    void End(const absl::Status& status) {
+      // A queue that is shut down has taken none of the items.
+      const bool none = items_.size() == 1 || absl::IsCancelled(status);
+      if (status.ok()) {
+        End(std::nullopt);
+      } else if (absl::IsUnknown(status) || !none) {
+        End(AddFailure::kUnknown);
+      }
+    }
 
    private:
     struct Add {
@@ -383,7 +392,7 @@ class TracingQueue final : public internal::ForwardingRateLimitingQueue<T> {
     Book& book_;
     const absl::Span<const T> items_;
     absl::InlinedVector<Add, 1> adds_;
-    bool taken_ = false;
+    std::optional<AddFailure> failure_ = AddFailure::kNotTaken;
   };
 
   class TracedFailures;
@@ -463,7 +472,9 @@ class TracingQueue<T, Hash, Eq>::TracedFailures final
     Adding adding(&book_, InfoOf(retry), item);
     absl::StatusOr<FailureOutcome> outcome =
         below_.Fail(lease, error, limits, retry_after);
-    if (outcome.ok() && !outcome->lost && !outcome->parked) adding.Taken();
+    adding.End(outcome.status());
+    if (outcome.ok() && outcome->lost) adding.End(AddFailure::kNotTaken);
+    if (outcome.ok() && outcome->parked) adding.End(AddFailure::kParked);
     return outcome;
   }
   absl::Status Requeue(Lease<T>* lease, const AddOptions& options) override {
@@ -473,13 +484,14 @@ class TracingQueue<T, Hash, Eq>::TracedFailures final
     const T item = **lease;
     Adding adding(&book_, InfoOf(after), item);
     absl::Status status = below_.Requeue(lease, options);
-    if (status.ok()) adding.Taken();
+    adding.End(status);
     return status;
   }
   absl::StatusOr<bool> Unpark(const T& item) override {
     Adding adding(&book_, AddInfo(), item);
     const absl::StatusOr<bool> unparked = below_.Unpark(item);
-    if (unparked.ok() && *unparked) adding.Taken();
+    adding.End(unparked.status());
+    if (unparked.ok() && !*unparked) adding.End(AddFailure::kNotTaken);
     return unparked;
   }
   absl::StatusOr<size_t> UnparkAll() override { return below_.UnparkAll(); }

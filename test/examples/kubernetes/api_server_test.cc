@@ -8,8 +8,9 @@
 //
 //     examples/kubernetes/e2e/control_plane.py    # prints the path of a file
 //     export WORKQUEUE_KUBECONFIG=<path>
-//     tools/bazelw test --config=kubernetes \
-//         //test/examples/kubernetes:kubernetes_server_tests
+//     tools/bazelw test --config=kubernetes $TARGET
+//
+// $TARGET is //test/examples/kubernetes:kubernetes_server_tests.
 
 #include <stdlib.h>
 

@@ -72,12 +72,12 @@ class TraceBook {
     return added;
   }
 
-  // The queue has not taken `item`.
-  void Refuse(const T& item, const Added& added, const AddInfo& info) {
+  void Refuse(const T& item, const Added& added, const AddInfo& info,
+              AddFailure failure) {
     Try("refusing", item, [&] { items_.Undo(item, added); });
     TryEach("refusing", item, [&](QueueTracer<T>& tracer) {
       tracer.OnAddRefused(item, added.context);
-      tracer.OnAddNotTaken(item, info);
+      tracer.OnAddFailed(item, info, failure);
     });
   }
 
