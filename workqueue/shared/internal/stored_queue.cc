@@ -29,8 +29,8 @@ namespace {
 // A client that has been silent for so many times its presence is forgotten.
 constexpr int64_t kPresences = 10;
 
-// A part of a snapshot has so many items at most.
-constexpr size_t kPart = 250;
+// A part of a snapshot has no further item after so many items or bytes.
+constexpr size_t kPart = 250, kPartBytes = size_t{1} << 18;
 
 // Of so many priorities the oldest item is looked for. Each can take a round
 // trip, while nobody else has the queue.
@@ -905,7 +905,7 @@ EngineSnapshot StoredQueue::TakeSnapshot(const EngineSnapshotRequest& request,
   // Where this part begins: a set, the number of its items in earlier parts,
   // and the last one of them.
   std::vector<std::string> from = request.from;
-  size_t left = kPart;
+  size_t left = kPart, bytes = 0;
   // Lists those of the items that the request asks for.
   using Item = EngineSnapshot::Item;
   const auto list = [&](Set set, size_t max, std::vector<Item>* to, auto fill) {
@@ -914,6 +914,7 @@ EngineSnapshot StoredQueue::TakeSnapshot(const EngineSnapshotRequest& request,
       listed.item = item;
       listed.failures = e.failures;
       listed.last_error = e.error;
+      bytes += item.size() + e.error.size();
       fill(e, &listed);
     };
     if (request.item) {
@@ -929,7 +930,7 @@ EngineSnapshot StoredQueue::TakeSnapshot(const EngineSnapshotRequest& request,
     for (; listed < max; ++listed, --left) {
       const auto place = FirstOf(set, after);
       if (!place) return;
-      if (left == 0) {
+      if (left == 0 || bytes >= kPartBytes) {
         snapshot.go_on = {name, absl::StrCat(listed), after};
         return;
       }
