@@ -1093,7 +1093,6 @@ for _, it in ipairs(due_items) do
 end
 for _, item in ipairs(dead) do
   local e = load(item)
-  local expiry = number(redis.call('ZSCORE', LEASES, item), now)
   if e[STATE] < PROCESSING then
     write('ZREM', LEASES, item)
   elseif e[TOKEN] < 0 then
@@ -1101,13 +1100,15 @@ for _, item in ipairs(dead) do
     stop_processing(item, e)
     add(item, e, e[PRIORITY])
     save(item, e)
-  elseif now - expiry > lease / 2 and grace <= expiry then
-    -- Nobody has asked for long, perhaps because nobody could. A holder that lives
-    -- renews or ends its lease within a grace. Each gets one only.
-    grace = now + lease
-    changed = true
-    break
   else
+    local expiry = number(redis.call('ZSCORE', LEASES, item), now)
+    if now - expiry > lease / 2 and grace <= expiry then
+      -- Nobody has asked for long, perhaps because nobody could. A holder that
+      -- lives renews or ends its lease within a grace. Each gets one only.
+      grace = now + lease
+      changed = true
+      break
+    end
     abandon(item, e, 0, 'UNAVAILABLE: the lease expired', true)
     save(item, e)
     expired = expired + 1
