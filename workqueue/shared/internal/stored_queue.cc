@@ -55,14 +55,6 @@ std::string Version() {
                       ".", WORKQUEUE_VERSION_PATCH);
 }
 
-// Whether an operation adds its item.
-bool Adds(EngineOperation::Code code) {
-  return code == EngineOperation::kAdd || code == EngineOperation::kAddAfter ||
-         code == EngineOperation::kReschedule ||
-         code == EngineOperation::kAddRateLimited ||
-         code == EngineOperation::kUnpark;
-}
-
 // Returns the kind, the weight and the group that an operation tells which
 // adds, or nothing.
 std::vector<std::string> GroupParts(const std::string& text) {
@@ -74,7 +66,7 @@ std::vector<std::string> GroupParts(const std::string& text) {
 // and of its group.
 size_t KeyBytes(const EngineOperation& operation) {
   const size_t size = operation.item.size();
-  if (!Adds(operation.code)) return size;
+  if (!StoredQueue::Adds(operation.code)) return size;
   const std::vector<std::string> parts = GroupParts(operation.text);
   return parts.size() == 3 ? size + parts[2].size() : size;
 }
@@ -742,6 +734,13 @@ void StoredQueue::Tell(int64_t due) {
   }
   meta_.drained = drained ? 1 : 0;
   meta_.due = due;
+}
+
+bool StoredQueue::Adds(EngineOperation::Code code) {
+  return code == EngineOperation::kAdd || code == EngineOperation::kAddAfter ||
+         code == EngineOperation::kReschedule ||
+         code == EngineOperation::kAddRateLimited ||
+         code == EngineOperation::kUnpark;
 }
 
 std::string StoredQueue::KeyOf(absl::string_view item) {
