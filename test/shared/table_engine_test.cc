@@ -116,7 +116,9 @@ class FakeDatabase final : public EngineDatabase {
         const std::vector<std::pair<int64_t, int64_t>>& listeners) override {
       Messages messages;
       for (const auto& it : listeners) {
-        if (it.first > 1) messages[it.first] = {};
+        if (it.first > 1) {
+          messages[it.first].has_inbox = !database_.inbox_.empty();
+        }
         if (it.first > 1 || !writes_) continue;
         messages[it.first].messages = {
             {17, EngineMessage{EngineMessage::kDue, 1}.Pack()}};
@@ -309,6 +311,45 @@ TEST(TableEngineTest, OnlyAnAddTellsThatADatabaseIsFullNoMore) {
   EXPECT_TRUE(is_full({}));
   database.is_full = false;
   EXPECT_FALSE(is_full({}));
+}
+
+class DueListener final : public EngineListener {
+ public:
+  void OnListening(const std::string& /*client*/) override {}
+  void OnDisconnected(const absl::Status& /*why*/) override {}
+  void OnPush(HandedOut /*item*/, int64_t /*now*/) override {}
+  void OnDue(int64_t /*ticks*/) override { ++due; }
+  void OnShutDown(int64_t /*count*/) override {}
+  void OnChanged() override {}
+
+  std::atomic<int> due{0};
+};
+
+// Each process would ask at each look.
+TEST(TableEngineTest, WhatWaitsForAQueueThatIsShutDownMakesNobodyAsk) {
+  auto owned = std::make_unique<FakeDatabase>();
+  FakeDatabase& database = *owned;
+  TableEngine source("the database", std::move(owned), /*clock=*/nullptr);
+  DueListener listener;
+  const auto engine = source.NewEngine("queue", 1, "client");
+  ASSERT_TRUE(engine->Listen(&listener, absl::InfiniteFuture()).ok());
+  EngineRequest request;
+  request.client = "1";
+  const auto asks_after = [&](const EngineOperation& operation) {
+    ++request.number;
+    request.operations = {operation};
+    EXPECT_TRUE(engine->Apply(request, absl::InfiniteFuture()).ok());
+    database.LetLook();
+    const int before = listener.due;
+    database.LetLook();
+    return listener.due > before;
+  };
+  EXPECT_FALSE(asks_after({EngineOperation::kShutDown}));
+  database.Leave("x");
+  EXPECT_FALSE(asks_after({EngineOperation::kOldest}));
+  EXPECT_TRUE(asks_after({EngineOperation::kReopen}));
+  EXPECT_FALSE(asks_after({EngineOperation::kOldest})) << "it is taken";
+  engine->StopListening();
 }
 
 #ifdef ABSL_HAVE_EXCEPTIONS

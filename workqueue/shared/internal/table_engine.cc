@@ -152,6 +152,7 @@ class TableEngine::Client final : public Engine {
   int64_t removed_ = 0, removed_of_ = 0;
   // For so many more repairs the database counts as full, or until an add.
   int full_for_ = 0;
+  sync::Atomic<bool> shut_down_{false};  // the queue, as the last reply says
   // The last request, for a copy of it.
   std::string last_client_;
   uint64_t last_number_ = 0;
@@ -323,7 +324,8 @@ void TableEngine::Client::Hear(const EngineTables::Heard& heard) {
     received_ = message.id;
     EngineMessage::Unpack(message.body).Deliver(listener_);
   }
-  if (heard.has_inbox) listener_->OnDue(0);
+  // Who opens the queue tells all.
+  if (heard.has_inbox && !shut_down_) listener_->OnDue(0);
   if (!heard.listens) ListenAgain();
 }
 
@@ -409,6 +411,7 @@ absl::StatusOr<EngineReply> TableEngine::Client::Apply(
   if (status.ok()) removed_ = received;
   if (reply) {
     NoteFull(request, &*reply);
+    shut_down_ = reply->shut_down;
     last_client_ = request.client;
     last_number_ = request.number;
     last_reply_ = *std::move(reply);
