@@ -686,6 +686,25 @@ TEST_P(EngineSuite, ALargeSnapshotHasParts) {
   EXPECT_EQ(found_waiting, waiting);
 }
 
+// Long items would make one of many megabytes.
+TEST_P(EngineSuite, APartOfASnapshotHasABoundedNumberOfBytes) {
+  constexpr size_t kBytes = 2000;
+  std::vector<std::string> items, found;
+  for (int i = 0; i < 200; ++i) {
+    items.push_back(absl::StrCat(1000 + i, std::string(kBytes - 4, 'x')));
+    Do({Operation::kAdd, items.back()});
+  }
+  EngineSnapshotRequest request;
+  request.max = items.size();
+  do {
+    const EngineSnapshot part = TakeSnapshot(request);
+    EXPECT_LE(part.queued.size(), (size_t{1} << 18) / kBytes + 1);
+    for (const auto& it : part.queued) found.push_back(it.item);
+    request.from = part.go_on;
+  } while (!request.from.empty());
+  EXPECT_EQ(found, items);
+}
+
 TEST_P(EngineSuite, AShutdownDropsWhatWaits) {
   Apply(
       {{Operation::kAdd, "queued"}, {Operation::kAddAfter, "waits", kSecond}});

@@ -977,6 +977,10 @@ TEST_F(PostgresEngineTest, OnlyAFullDiskIsAFullEngine) {
   };
   const absl::Status full = fail_adds("disk_full");
   EXPECT_TRUE(absl::IsResourceExhausted(full)) << full;
+  EXPECT_EQ(queue->NumRequeues("x"), 0);
+  EXPECT_TRUE(absl::IsResourceExhausted(queue->Healthy()));
+  EXPECT_EQ(Add(*queue, "y"), absl::OkStatus());
+  EXPECT_EQ(queue->Healthy(), absl::OkStatus());
   for (const char* const name : {"out_of_memory", "insufficient_resources"}) {
     const absl::Status status = fail_adds(name);
     EXPECT_TRUE(absl::IsUnavailable(status) || absl::IsUnknown(status))

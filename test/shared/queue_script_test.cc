@@ -635,6 +635,24 @@ TEST_P(QueueScriptTest, OneRequestDoesABoundedPartOfTheWork) {
   expect_bounded("a lower bound holds groups back", request);
 }
 
+// Somebody has deleted the entries. Only of an item in process does it matter
+// when its lease has ended.
+TEST_P(QueueScriptTest, ALeaseOfNoItemIsRemovedWithTwoCommands) {
+  constexpr int kLeases = 100;
+  Apply(Request());  // The client is known now.
+  Words leases = {"ZADD", keys_[4]};
+  for (int i = 0; i < kLeases; ++i) {
+    leases.insert(leases.end(), {"1", absl::StrCat(i)});
+  }
+  Do(leases);
+  Request request;
+  request.now = 2;
+  TakeCommands();
+  Apply(request);
+  EXPECT_LE(TakeCommands(), 2 * kLeases + 40);
+  EXPECT_EQ(Do({"ZCARD", keys_[4]})->integer, 0);
+}
+
 // The commands of 100 items that are added, handed out, and done, one request
 // each.
 TEST_P(QueueScriptTest, AQueueWithoutGroupsPaysNothing) {

@@ -47,7 +47,7 @@ class FakeDatabase final : public EngineDatabase {
       return absl::UnavailableError("refused");
     }
     Tables tables(this, call.writes);
-    return body(tables, /*full=*/false);
+    return body(tables, is_full);
   }
   void Interrupted() override {}
   void Vacate(int64_t /*listener*/) override {}
@@ -82,6 +82,8 @@ class FakeDatabase final : public EngineDatabase {
   // The size of the longest key that it has been told to fetch.
   size_t longest_key() const { return store_.longest_key; }
 
+  bool is_full = false;
+
   // Leaves an item in the inbox.
   void Leave(const std::string& item) {
     inbox_.push_back({EngineOperation::kAddAfter, item});
@@ -114,7 +116,9 @@ class FakeDatabase final : public EngineDatabase {
         const std::vector<std::pair<int64_t, int64_t>>& listeners) override {
       Messages messages;
       for (const auto& it : listeners) {
-        if (it.first > 1) messages[it.first] = {};
+        if (it.first > 1) {
+          messages[it.first].has_inbox = !database_.inbox_.empty();
+        }
         if (it.first > 1 || !writes_) continue;
         messages[it.first].messages = {
             {17, EngineMessage{EngineMessage::kDue, 1}.Pack()}};
@@ -269,6 +273,83 @@ TEST(TableEngineTest, ARequestThatSetsGroupsComesAfterTheInbox) {
     ASSERT_EQ(reply->items.size(), 1u);
     EXPECT_EQ(reply->items[0].item, "x");
   }
+}
+
+// What else is written may take the place of what it replaces.
+TEST(TableEngineTest, OnlyAnAddTellsThatADatabaseIsFullNoMore) {
+  auto owned = std::make_unique<FakeDatabase>();
+  FakeDatabase& database = *owned;
+  TableEngine source("the database", std::move(owned), /*clock=*/nullptr);
+  const auto engine = source.NewEngine("queue", 1, "client");
+  EngineRequest request;
+  request.client = "1";
+  const auto is_full = [&](std::vector<EngineOperation> operations) {
+    ++request.number;
+    request.operations = std::move(operations);
+    const auto reply = engine->Apply(request, absl::InfiniteFuture());
+    EXPECT_TRUE(reply.ok()) << reply.status();
+    return reply->full;
+  };
+  const EngineOperation add = {EngineOperation::kAdd, "x"};
+  const EngineOperation too_long = {EngineOperation::kAdd,
+                                    std::string(101, 'x')};
+  const EngineOperation repair = {EngineOperation::kRepair};
+  EXPECT_FALSE(is_full({add}));
+  for (const bool adds_again : {true, false}) {
+    database.is_full = true;
+    EXPECT_TRUE(is_full({{EngineOperation::kForget, "x"}, add}));
+    database.is_full = false;
+    EXPECT_TRUE(is_full({{EngineOperation::kForget, "x"}, too_long}));
+    // Each client makes one each ten seconds. After a minute without an add it
+    // is not known.
+    for (int i = 0; i < 5; ++i) EXPECT_TRUE(is_full({repair}));
+    EXPECT_FALSE(is_full({adds_again ? add : repair}));
+    EXPECT_FALSE(is_full({}));
+  }
+  // A request may have to be made again because of another one's adds.
+  database.is_full = true;
+  EXPECT_TRUE(is_full({}));
+  database.is_full = false;
+  EXPECT_FALSE(is_full({}));
+}
+
+class DueListener final : public EngineListener {
+ public:
+  void OnListening(const std::string& /*client*/) override {}
+  void OnDisconnected(const absl::Status& /*why*/) override {}
+  void OnPush(HandedOut /*item*/, int64_t /*now*/) override {}
+  void OnDue(int64_t /*ticks*/) override { ++due; }
+  void OnShutDown(int64_t /*count*/) override {}
+  void OnChanged() override {}
+
+  std::atomic<int> due{0};
+};
+
+// Each process would ask at each look.
+TEST(TableEngineTest, WhatWaitsForAQueueThatIsShutDownMakesNobodyAsk) {
+  auto owned = std::make_unique<FakeDatabase>();
+  FakeDatabase& database = *owned;
+  TableEngine source("the database", std::move(owned), /*clock=*/nullptr);
+  DueListener listener;
+  const auto engine = source.NewEngine("queue", 1, "client");
+  ASSERT_TRUE(engine->Listen(&listener, absl::InfiniteFuture()).ok());
+  EngineRequest request;
+  request.client = "1";
+  const auto asks_after = [&](const EngineOperation& operation) {
+    ++request.number;
+    request.operations = {operation};
+    EXPECT_TRUE(engine->Apply(request, absl::InfiniteFuture()).ok());
+    database.LetLook();
+    const int before = listener.due;
+    database.LetLook();
+    return listener.due > before;
+  };
+  EXPECT_FALSE(asks_after({EngineOperation::kShutDown}));
+  database.Leave("x");
+  EXPECT_FALSE(asks_after({EngineOperation::kOldest}));
+  EXPECT_TRUE(asks_after({EngineOperation::kReopen}));
+  EXPECT_FALSE(asks_after({EngineOperation::kOldest})) << "it is taken";
+  engine->StopListening();
 }
 
 #ifdef ABSL_HAVE_EXCEPTIONS

@@ -1093,7 +1093,6 @@ for _, it in ipairs(due_items) do
 end
 for _, item in ipairs(dead) do
   local e = load(item)
-  local expiry = number(redis.call('ZSCORE', LEASES, item), now)
   if e[STATE] < PROCESSING then
     write('ZREM', LEASES, item)
   elseif e[TOKEN] < 0 then
@@ -1101,13 +1100,15 @@ for _, item in ipairs(dead) do
     stop_processing(item, e)
     add(item, e, e[PRIORITY])
     save(item, e)
-  elseif now - expiry > lease / 2 and grace <= expiry then
-    -- Nobody has asked for long, perhaps because nobody could. A holder that lives
-    -- renews or ends its lease within a grace. Each gets one only.
-    grace = now + lease
-    changed = true
-    break
   else
+    local expiry = number(redis.call('ZSCORE', LEASES, item), now)
+    if now - expiry > lease / 2 and grace <= expiry then
+      -- Nobody has asked for long, perhaps because nobody could. A holder that
+      -- lives renews or ends its lease within a grace. Each gets one only.
+      grace = now + lease
+      changed = true
+      break
+    end
     abandon(item, e, 0, 'UNAVAILABLE: the lease expired', true)
     save(item, e)
     expired = expired + 1
@@ -1583,16 +1584,18 @@ else
     local n = math.min(left, AT_ONCE, most - listed)
     local found = n > 0 and redis.call('ZRANGE', set, rank, rank + n - 1,
                                        'WITHSCORES') or {}
-    for i = 1, #found, 2 do
-      local item = string.sub(found[i], (set == LEASES or set == PARKED) and 1 or 9)
+    local i = 0
+    while i < #found and bytes < MOST_BYTES do
+      local item = string.sub(found[i + 1],
+                              (set == LEASES or set == PARKED) and 1 or 9)
       local e = load(item)
-      if e then add(item, e, tonumber(found[i + 1])) end
+      if e then add(item, e, tonumber(found[i + 2])) end
       bytes = bytes + #item + (e and #e[ERROR] or 0)
+      i = i + 2
     end
-    left = left - #found / 2
-    listed, rank = listed + #found / 2, rank + #found / 2
-    go_on = { tostring(list), tostring(listed), found[#found], found[#found - 1] }
-    if #found / 2 < n or listed >= most then
+    left, listed, rank = left - i / 2, listed + i / 2, rank + i / 2
+    go_on = { tostring(list), tostring(listed), found[i], found[i - 1] }
+    if (i == #found and i / 2 < n) or listed >= most then
       list, listed, rank = list + 1, 0, 0
       go_on = { tostring(list), '0' }
     end

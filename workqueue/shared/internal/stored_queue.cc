@@ -29,8 +29,8 @@ namespace {
 // A client that has been silent for so many times its presence is forgotten.
 constexpr int64_t kPresences = 10;
 
-// A part of a snapshot has so many items at most.
-constexpr size_t kPart = 250;
+// A part of a snapshot has no further item after so many items or bytes.
+constexpr size_t kPart = 250, kPartBytes = size_t{1} << 18;
 
 // Of so many priorities the oldest item is looked for. Each can take a round
 // trip, while nobody else has the queue.
@@ -55,14 +55,6 @@ std::string Version() {
                       ".", WORKQUEUE_VERSION_PATCH);
 }
 
-// Whether an operation adds its item.
-bool Adds(EngineOperation::Code code) {
-  return code == EngineOperation::kAdd || code == EngineOperation::kAddAfter ||
-         code == EngineOperation::kReschedule ||
-         code == EngineOperation::kAddRateLimited ||
-         code == EngineOperation::kUnpark;
-}
-
 // Returns the kind, the weight and the group that an operation tells which
 // adds, or nothing.
 std::vector<std::string> GroupParts(const std::string& text) {
@@ -74,7 +66,7 @@ std::vector<std::string> GroupParts(const std::string& text) {
 // and of its group.
 size_t KeyBytes(const EngineOperation& operation) {
   const size_t size = operation.item.size();
-  if (!Adds(operation.code)) return size;
+  if (!StoredQueue::Adds(operation.code)) return size;
   const std::vector<std::string> parts = GroupParts(operation.text);
   return parts.size() == 3 ? size + parts[2].size() : size;
 }
@@ -744,6 +736,13 @@ void StoredQueue::Tell(int64_t due) {
   meta_.due = due;
 }
 
+bool StoredQueue::Adds(EngineOperation::Code code) {
+  return code == EngineOperation::kAdd || code == EngineOperation::kAddAfter ||
+         code == EngineOperation::kReschedule ||
+         code == EngineOperation::kAddRateLimited ||
+         code == EngineOperation::kUnpark;
+}
+
 std::string StoredQueue::KeyOf(absl::string_view item) {
   return Packer("i").Rest(item).bytes();
 }
@@ -905,7 +904,7 @@ EngineSnapshot StoredQueue::TakeSnapshot(const EngineSnapshotRequest& request,
   // Where this part begins: a set, the number of its items in earlier parts,
   // and the last one of them.
   std::vector<std::string> from = request.from;
-  size_t left = kPart;
+  size_t left = kPart, bytes = 0;
   // Lists those of the items that the request asks for.
   using Item = EngineSnapshot::Item;
   const auto list = [&](Set set, size_t max, std::vector<Item>* to, auto fill) {
@@ -914,6 +913,7 @@ EngineSnapshot StoredQueue::TakeSnapshot(const EngineSnapshotRequest& request,
       listed.item = item;
       listed.failures = e.failures;
       listed.last_error = e.error;
+      bytes += item.size() + e.error.size();
       fill(e, &listed);
     };
     if (request.item) {
@@ -929,7 +929,7 @@ EngineSnapshot StoredQueue::TakeSnapshot(const EngineSnapshotRequest& request,
     for (; listed < max; ++listed, --left) {
       const auto place = FirstOf(set, after);
       if (!place) return;
-      if (left == 0) {
+      if (left == 0 || bytes >= kPartBytes) {
         snapshot.go_on = {name, absl::StrCat(listed), after};
         return;
       }

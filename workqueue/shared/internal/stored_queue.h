@@ -76,6 +76,9 @@ class StoredQueue {
     return meta_.shut_down != 0;
   }
 
+  // Whether an operation adds its item.
+  static bool Adds(EngineOperation::Code code);
+
   // The key of what is known of an item.
   static std::string KeyOf(absl::string_view item);
 

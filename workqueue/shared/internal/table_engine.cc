@@ -50,6 +50,9 @@ constexpr absl::Duration kLookPeriod = absl::Seconds(1);
 // lets wait no longer, as one of a server does.
 constexpr int64_t kMostDue = 250;
 
+// A refused add is remembered for so many repairs: for about a minute.
+constexpr int kFullFor = 6;
+
 absl::Time MachineTime() { return Clock::GetRealClock()->TimeNow(); }
 
 }  // namespace
@@ -130,6 +133,8 @@ class TableEngine::Client final : public Engine {
                  EngineTables& tables) const {
     return given ? *given : absl::ToUnixMicros(state_->NowIn(tables));
   }
+  // Adds to the reply what earlier ones tell: that the database is full.
+  void NoteFull(const EngineRequest& request, EngineReply* reply);
   // The listener is there no more: gets another number.
   void ListenAgain();
   absl::Status AddListener(absl::Time deadline);
@@ -145,6 +150,9 @@ class TableEngine::Client final : public Engine {
   absl::Time listens_again_at_ = absl::InfinitePast();  // at the earliest
   // The last message that has been removed, and the number.
   int64_t removed_ = 0, removed_of_ = 0;
+  // For so many more repairs the database counts as full, or until an add.
+  int full_for_ = 0;
+  sync::Atomic<bool> shut_down_{false};  // the queue, as the last reply says
   // The last request, for a copy of it.
   std::string last_client_;
   uint64_t last_number_ = 0;
@@ -316,8 +324,26 @@ void TableEngine::Client::Hear(const EngineTables::Heard& heard) {
     received_ = message.id;
     EngineMessage::Unpack(message.body).Deliver(listener_);
   }
-  if (heard.has_inbox) listener_->OnDue(0);
+  // Who opens the queue tells all.
+  if (heard.has_inbox && !shut_down_) listener_->OnDue(0);
   if (!heard.listens) ListenAgain();
+}
+
+void TableEngine::Client::NoteFull(const EngineRequest& request,
+                                   EngineReply* reply) {
+  // What else is written may take the place of what it replaces. A program may
+  // add nothing because it hears this, so that is not kept for ever.
+  for (size_t i = 0; i < request.operations.size(); ++i) {
+    const EngineOperation::Code code = request.operations[i].code;
+    const int64_t result = reply->results[i];
+    if (code == EngineOperation::kRepair) {
+      full_for_ = std::max(0, full_for_ - 1);
+    } else if (StoredQueue::Adds(code) && result != kFalse &&
+               result != kItemTooLong) {
+      full_for_ = result == kMemoryFull ? kFullFor : 0;
+    }
+  }
+  reply->full = reply->full || full_for_ > 0;
 }
 
 absl::StatusOr<EngineReply> TableEngine::Client::Apply(
@@ -384,6 +410,8 @@ absl::StatusOr<EngineReply> TableEngine::Client::Apply(
   if (!status.ok() && !absl::IsAborted(status)) return status;
   if (status.ok()) removed_ = received;
   if (reply) {
+    NoteFull(request, &*reply);
+    shut_down_ = reply->shut_down;
     last_client_ = request.client;
     last_number_ = request.number;
     last_reply_ = *std::move(reply);
