@@ -23,6 +23,7 @@ namespace internal::text_page_test {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -148,6 +149,16 @@ History (the last 1 event):
   AGO                KEY         EVENT
   30s  00:59:30 UTC  shop/fails  failed after 1s: NOT_FOUND: no such pod
 )");
+}
+
+// The lists are parts of those of the object.
+TEST(TextPageTest, DoesNotKnowOfEachFailingItemWhetherItIsInProcess) {
+  Inspection it = StuckInspection();
+  it.failing[0].next_try_at.reset();
+  EXPECT_THAT(Object(it), ContainsRegex("\n  shop/fails .* now +NOT_FOUND"));
+  ++it.num_processing;
+  EXPECT_THAT(Object(it),
+              ContainsRegex("\n  shop/fails .* now, or in process +NOT_FOUND"));
 }
 
 TEST(TextPageTest, ShowsAnItem) {

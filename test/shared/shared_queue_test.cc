@@ -120,6 +120,7 @@ TEST_F(SharedQueueTest, ASnapshotTellsWhichProcessHoldsAnItem) {
     }
   }
   EXPECT_EQ(a_->TakeSnapshotWith(what)->num_processing_here, 1u);
+  EXPECT_EQ(a_->TakeSnapshotUpTo(0)->num_processing_here, 1u);
   std::ostringstream os;
   os << *a_->TakeSnapshotOf("y");
   EXPECT_TRUE(absl::StrContains(os.str(), "y for 0, by other\\n")) << os.str();

@@ -703,6 +703,27 @@ class TracedFailuresTest : public TracingQueueTest {
   const absl::Status error_ = absl::InternalError("it broke");
 };
 
+TEST_F(TracedFailuresTest, ARetryThatIsRefusedLeavesItsLinkToTheNextOne) {
+  auto queue = NewOnShared();
+  ASSERT_TRUE(queue->Add("a"));
+  auto lease = queue->TryAcquire();
+  ASSERT_TRUE(lease.ok()) << lease.status();
+  queue->BeginAttempt(**lease).End(error_);
+  MemoryEngine::Faults away;
+  away.away = true;
+  engine_.SetFaults(away);
+  const auto fail = [&] {
+    tracer_->Take();
+    return queue->AsSharedFailures()->Fail(&*lease, error_, {}, std::nullopt);
+  };
+  EXPECT_FALSE(fail().ok());
+  EXPECT_EQ(tracer_->Take(),
+            (Events{"a: retry 3 in ? after 2", "a: refused 3"}));
+  engine_.SetFaults({});
+  EXPECT_TRUE(fail().ok());
+  EXPECT_EQ(tracer_->Take(), (Events{"a: retry 4 in ? after 2"}));
+}
+
 TEST_F(TracedFailuresTest, AFailureAndARequeueAreToldAsAdds) {
   auto queue = NewOnShared();
   SharedFailures<std::string>* const failures = queue->AsSharedFailures();

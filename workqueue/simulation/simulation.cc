@@ -504,6 +504,7 @@ class Explorer {
     int fds[2];
     if (pipe2(fds, O_CLOEXEC) != 0) abort();
     fflush(nullptr);
+    record_->returned = false;
     const pid_t child = fork();
     if (child < 0) abort();
     if (child == 0) {
@@ -524,6 +525,7 @@ class Explorer {
       sched_setaffinity(0, sizeof(cpus), &cpus);
       // Never destroyed: its threads exist until the process ends.
       run(new Scheduler(record_));
+      record_->returned = true;
       fflush(nullptr);
       _exit(0);
     }
@@ -568,8 +570,11 @@ class Explorer {
     } else if (WIFSIGNALED(status)) {
       absl::StrAppend(output, "The process ends by the signal ",
                       strsignal(WTERMSIG(status)), ".\n");
+    } else if (!record_->returned && WEXITSTATUS(status) != 3) {
+      absl::StrAppend(output, "The process ends with the exit code ",
+                      WEXITSTATUS(status), ".\n");
     }
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    return record_->returned;
   }
 
   Choices Recorded() const {

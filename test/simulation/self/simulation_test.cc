@@ -483,6 +483,16 @@ TEST(SimulationTest, AScenarioThatFailsByItsResultLosesNoOutput) {
                                 "what is wrong"));
 }
 
+TEST(SimulationTest, AScenarioThatEndsTheProcessFails) {
+  for (const int code : {0, 1}) {
+    const Result result = Explore(Options(), [code] { std::exit(code); });
+    EXPECT_TRUE(result.failed);
+    EXPECT_TRUE(absl::StrContains(
+        result.report, absl::StrCat("ends with the exit code ", code)))
+        << result.report;
+  }
+}
+
 // Counts the pods of each node.
 class PodCounts {
  public:

@@ -214,11 +214,15 @@ void AddFailures(const NamedInspection& object, PageWriter* page) {
                       {"failing for", true},
                       {"next try", true},
                       {"last error"}}};
+  const bool knows_process =
+      inspection.processing.size() >= inspection.num_processing;
   for (const InspectedFailure& item : inspection.failing) {
     const bool in_process =
         std::any_of(inspection.processing.begin(), inspection.processing.end(),
                     [&item](const auto& it) { return it.key == item.key; });
-    PageCell next = Cell(in_process ? "in process" : "now");
+    PageCell next = Cell(in_process      ? "in process"
+                         : knows_process ? "now"
+                                         : "now, or in process");
     if (item.next_try_at.has_value()) {
       next = Age(*item.next_try_at - now, *item.next_try_at, now);
       next.pieces[0].text.insert(0, "in ");

@@ -1292,7 +1292,8 @@ absl::StatusOr<EngineSnapshot> SharedQueueCore::TakeSnapshotWith(
     // Only a snapshot of all items tells which of these are there.
     num_in_hand =
         request.item || request.max == 0 ? most_in_hand : in_hand.size();
-    if (!only_counts) AddHere(options, &*snapshot);
+    AddHere(options, &*snapshot);
+    if (only_counts) snapshot->lost_here.clear();
     snapshot->settings_problem = settings_problem_;
     snapshot->data_lost_at = data_lost_at_;
   }

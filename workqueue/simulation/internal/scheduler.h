@@ -52,6 +52,7 @@ struct Record {
   std::atomic<uint64_t> steps{0};      // of all schedules
   std::atomic<uint64_t> switches{0};   // likewise
   std::atomic<bool> complete{false};   // Each schedule has been run.
+  std::atomic<bool> returned{false};   // All schedules to be run have been.
   std::atomic<uint32_t> num_choices{0};
   Choice choices[kMaxChoices];
 };

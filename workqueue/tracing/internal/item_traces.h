@@ -205,6 +205,16 @@ class ItemTraces {
     return attempt;
   }
 
+  // The queue has not taken an add that followed an attempt, and that is not
+  // undone yet. So the next such add follows it.
+  void ReturnAttempt(const T& item, const AddInfo& info) {
+    Change(item, [&](Entry& entry) {
+      if (!info.previous_attempt.IsValid() || entry.attempt.IsValid()) return;
+      entry.attempt = info.previous_attempt;
+      entry.following = {info.kind, info.delay.value_or(absl::ZeroDuration())};
+    });
+  }
+
   // Forgets what was handed out, and the attempt.
   void Done(const T& item) {
     Change(item, [](Entry& entry) {

@@ -74,7 +74,10 @@ class TraceBook {
 
   void Refuse(const T& item, const Added& added, const AddInfo& info,
               AddFailure failure) {
-    Try("refusing", item, [&] { items_.Undo(item, added); });
+    Try("refusing", item, [&] {
+      if (failure != AddFailure::kParked) items_.ReturnAttempt(item, info);
+      items_.Undo(item, added);
+    });
     TryEach("refusing", item, [&](QueueTracer<T>& tracer) {
       tracer.OnAddRefused(item, added.context);
       tracer.OnAddFailed(item, info, failure);
