@@ -65,7 +65,8 @@ class HistogramMetric {
 // Creates the metrics of queues. Each function is called once for each new
 // queue, with the queue's name. A `SharedQueue` asks for its gauges when its
 // engine answers first: nobody knows before how much is in the queue. A
-// function may return null for an unwanted metric. A queue owns its metrics.
+// function may return null for an unwanted metric, and does so by default. A
+// queue owns its metrics.
 //
 // Thread-safe. A provider must outlive the queues that use it.
 class MetricsProvider {
@@ -75,22 +76,30 @@ class MetricsProvider {
   // The number of items that are queued, or that have been added while they are
   // being processed.
   virtual std::unique_ptr<GaugeMetric> NewDepthMetric(
-      absl::string_view name) = 0;
+      absl::string_view /*name*/) {
+    return nullptr;
+  }
 
   // The number of items that have been added. An `Add()` of an item that is
   // queued already, or that has already been added again while it is being
   // processed, does not count.
   virtual std::unique_ptr<CounterMetric> NewAddsMetric(
-      absl::string_view name) = 0;
+      absl::string_view /*name*/) {
+    return nullptr;
+  }
 
   // The seconds from the `Add()` of an item to its `Get()`.
   virtual std::unique_ptr<HistogramMetric> NewLatencyMetric(
-      absl::string_view name) = 0;
+      absl::string_view /*name*/) {
+    return nullptr;
+  }
 
   // The seconds that the processing of an item takes, from its `Get()` to its
   // `Done()`.
   virtual std::unique_ptr<HistogramMetric> NewWorkDurationMetric(
-      absl::string_view name) = 0;
+      absl::string_view /*name*/) {
+    return nullptr;
+  }
 
   // The sum, over all items being processed, of the seconds since their
   // processing began. Set every 500 ms, by a queue in memory until it is shut
@@ -98,16 +107,20 @@ class MetricsProvider {
   // grows without end indicates stuck workers. The rate of its growth is their
   // number.
   virtual std::unique_ptr<SettableGaugeMetric> NewUnfinishedWorkSecondsMetric(
-      absl::string_view name) = 0;
+      absl::string_view /*name*/) {
+    return nullptr;
+  }
 
   // The seconds since the processing began of the item that has been processed
   // longest. Set when the one before is.
   virtual std::unique_ptr<SettableGaugeMetric>
-  NewLongestRunningProcessorSecondsMetric(absl::string_view name) = 0;
+  NewLongestRunningProcessorSecondsMetric(absl::string_view /*name*/) {
+    return nullptr;
+  }
 
   // The depth metric, by the priorities of the items. A queue with priorities
   // calls this function first, and calls `NewDepthMetric()` only if the result
-  // is null. The default returns null.
+  // is null.
   virtual std::unique_ptr<PriorityGaugeMetric> NewDepthMetricWithPriority(
       absl::string_view /*name*/) {
     return nullptr;
@@ -117,14 +130,14 @@ class MetricsProvider {
   // items that the depth counts; zero if there is none. Set every 500 ms, to a
   // precision of 100 ms. A `SharedQueue` sets it every 10 seconds, and counts
   // only queued items: in Valkey or Redis of the ten lowest priorities, and in
-  // PostgreSQL or SQLite of the 25 highest ones. The default returns null.
+  // PostgreSQL or SQLite of the 25 highest ones.
   virtual std::unique_ptr<SettableGaugeMetric> NewOldestQueuedSecondsMetric(
       absl::string_view /*name*/) {
     return nullptr;
   }
 
   // The number of items that wait for their time, for example for their next
-  // try. Set every 500 ms. The default returns null.
+  // try. Set every 500 ms.
   virtual std::unique_ptr<SettableGaugeMetric> NewWaitingItemsMetric(
       absl::string_view /*name*/) {
     return nullptr;
@@ -132,24 +145,21 @@ class MetricsProvider {
 
   // The number of items that have failed, by an `AddRateLimited()`, and have
   // not been forgotten since: `RateLimiter::NumTracked()` of the queue's
-  // limiter. Set every 500 ms, unless the limiter does not know the number. The
-  // default returns null.
+  // limiter. Set every 500 ms, unless the limiter does not know the number.
   virtual std::unique_ptr<SettableGaugeMetric> NewFailingItemsMetric(
       absl::string_view /*name*/) {
     return nullptr;
   }
 
   // The seconds that a request to the engine of a `SharedQueue` takes. Only
-  // such a queue calls this and the next nine functions. The default returns
-  // null.
+  // such a queue calls this and the next nine functions.
   virtual std::unique_ptr<HistogramMetric> NewEngineRoundTripMetric(
       absl::string_view /*name*/) {
     return nullptr;
   }
 
   // The number of requests to the engine that failed, also those of a
-  // `Create()`, or that it has refused in part because its memory is full. The
-  // default returns null.
+  // `Create()`, or that it has refused in part because its memory is full.
   virtual std::unique_ptr<CounterMetric> NewEngineErrorsMetric(
       absl::string_view /*name*/) {
     return nullptr;
@@ -158,8 +168,7 @@ class MetricsProvider {
   // The seconds for which the engine has not answered, on the machine's clock;
   // zero while it does, or if a request has waited for less than two seconds,
   // or half of the time of a call. Set every 500 ms, but not during a request
-  // that no worker makes: the time is told at the end of the call, then. The
-  // default returns null.
+  // that no worker makes: the time is told at the end of the call, then.
   virtual std::unique_ptr<SettableGaugeMetric>
   NewEngineUnreachableSecondsMetric(absl::string_view /*name*/) {
     return nullptr;
@@ -167,14 +176,14 @@ class MetricsProvider {
 
   // The number of the engine's settings that break a promise of the queue: they
   // may lose items. Those that cannot be seen count, and if nothing can be
-  // seen, that is one. Looked for every 10 seconds. The default returns null.
+  // seen, that is one. Looked for every 10 seconds.
   virtual std::unique_ptr<SettableGaugeMetric> NewEngineWrongSettingsMetric(
       absl::string_view /*name*/) {
     return nullptr;
   }
 
   // The number of items of the whole queue that are parked, as the engine said
-  // last. The default returns null.
+  // last.
   virtual std::unique_ptr<SettableGaugeMetric> NewEngineParkedItemsMetric(
       absl::string_view /*name*/) {
     return nullptr;
@@ -201,14 +210,13 @@ class MetricsProvider {
   }
 
   // How often this process has found that the engine has lost the whole queue.
-  // The default returns null.
   virtual std::unique_ptr<CounterMetric> NewEngineDataLossesMetric(
       absl::string_view /*name*/) {
     return nullptr;
   }
 
   // The number of leases that expired, and whose items were queued again, as
-  // this process found. The default returns null.
+  // this process found.
   virtual std::unique_ptr<CounterMetric> NewExpiredLeasesMetric(
       absl::string_view /*name*/) {
     return nullptr;
@@ -217,7 +225,9 @@ class MetricsProvider {
   // The number of calls of `AddAfter()`, with or without a delay. A
   // `PriorityQueue` counts only adds with a delay, including rate limited adds.
   virtual std::unique_ptr<CounterMetric> NewRetriesMetric(
-      absl::string_view name) = 0;
+      absl::string_view /*name*/) {
+    return nullptr;
+  }
 };
 
 // LeaderElectionMetricsProvider

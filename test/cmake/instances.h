@@ -35,7 +35,7 @@ template class WithJitterRateLimiter<std::string>;
 template class WithMaxWaitRateLimiter<std::string>;
 #ifdef WORKQUEUE_INSPECT_HISTORY_TRACER_H_
 template class HistoryTracer<std::string>;
-template class internal::QueueInspectable<std::string, Interface<std::string>>;
+template class internal::QueueInspectable<std::string>;
 #endif
 #ifdef WORKQUEUE_OPENTELEMETRY_OPENTELEMETRY_TRACER_H_
 template class OpenTelemetryTracer<std::string>;

@@ -24,7 +24,6 @@
 #include "gtest/gtest.h"
 #include "test/base/fragile_key.h"
 #include "test/controller/controller_fixture.h"
-#include "test/workqueue/least_metrics.h"
 #include "test/workqueue/recording_log.h"
 #include "test/workqueue/recording_metrics.h"
 #include "workqueue/base/mutex_lock.h"
@@ -461,7 +460,7 @@ TEST_P(ControllerMetricsTest, AProviderMayReturnNoMetrics) {
 }
 
 TEST_P(ControllerMetricsTest, AProviderMayOverrideOnlyWhatItMust) {
-  LeastControllerMetrics provider;
+  ControllerMetricsProvider provider;
   ControllerOptions<std::string> options = Options(Succeed);
   options.metrics_provider = &provider;
   const auto controller = Started(std::move(options));

@@ -16,8 +16,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "test/simulation/any_executor.h"
-#include "test/workqueue/least_metrics.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/controller/metrics.h"
 #include "workqueue/metrics.h"
 #include "workqueue/priority_queue.h"
 #include "workqueue/rate_limiting_queue.h"
@@ -33,7 +33,7 @@ using simulation::Check;
 using simulation::Choose;
 using simulation::NextEvent;
 
-class ControllerLife::Metrics final : public LeastControllerMetrics {
+class ControllerLife::Metrics final : public ControllerMetricsProvider {
  public:
   size_t active_workers() const { return active_workers_; }
   size_t running_sources() const { return running_sources_; }

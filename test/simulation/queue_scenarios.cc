@@ -23,7 +23,6 @@
 #include "test/simulation/any_executor.h"
 #include "test/simulation/queue_life.h"
 #include "test/simulation/scenario.h"
-#include "test/workqueue/least_metrics.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/executor.h"
 #include "workqueue/failure_ledger.h"
@@ -46,7 +45,7 @@ using simulation::Choose;
 using Key = std::string;
 
 // The metrics of one queue. Only the depth is kept.
-class Metrics final : public LeastMetrics {
+class Metrics final : public MetricsProvider {
  public:
   const int* depth() const { return &depth_; }
 

@@ -16,7 +16,6 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
-#include "test/workqueue/least_metrics.h"
 #include "test/workqueue/recording_metrics.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/delaying_queue.h"
@@ -76,7 +75,7 @@ void ProcessOneItem(MetricsProvider* provider) {
 }
 
 TEST(LeastProviderTest, AProviderMayOverrideOnlyWhatItMust) {
-  LeastMetrics provider;
+  MetricsProvider provider;
   ProcessOneItem<RateLimitingQueue<std::string>,
                  RateLimitingQueueOptions<std::string>>(&provider);
   ProcessOneItem<PriorityQueue<std::string>, PriorityQueueOptions<std::string>>(

@@ -29,7 +29,6 @@
 #include "test/base/counted_heap.h"
 #include "test/base/every_allocation.h"
 #include "test/workqueue/contended_queue.h"
-#include "test/workqueue/least_metrics.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/executor.h"
 #include "workqueue/fair_ordering.h"
@@ -393,7 +392,7 @@ TEST(OutOfMemoryTest, APriorityQueue) {
 }
 
 // Counts what is queued, and lets the queue keep the times of the adds.
-class DepthMetrics final : public LeastMetrics {
+class DepthMetrics final : public MetricsProvider {
  public:
   std::unique_ptr<GaugeMetric> NewDepthMetric(absl::string_view) override {
     return std::make_unique<Depth>(&depth);

@@ -18,8 +18,8 @@ namespace workqueue {
 // Each function is called once for each new controller that has a name, with
 // that name. `NewReconcileTotalMetric()` is called once for each result. The
 // functions for parked items are called only if `ControllerOptions::failures`
-// has a limit. A function may return null for an unwanted metric. A controller
-// owns its metrics.
+// has a limit. A function may return null for an unwanted metric, and does so
+// by default. A controller owns its metrics.
 //
 // The workers and the sources' threads call the metrics with no lock held. So a
 // metric must be thread-safe. An exception from a metric is dropped.
@@ -32,50 +32,65 @@ class ControllerMetricsProvider {
   // The number of reconciliations with `result`, which is "success", "error" or
   // "requeue_after". (controller_runtime_reconcile_total)
   virtual std::unique_ptr<CounterMetric> NewReconcileTotalMetric(
-      absl::string_view controller, absl::string_view result) = 0;
+      absl::string_view /*controller*/, absl::string_view /*result*/) {
+    return nullptr;
+  }
 
   // The number of reconciliations that failed for any reason, including the
   // reasons of the next two metrics.
   // (controller_runtime_reconcile_errors_total)
   virtual std::unique_ptr<CounterMetric> NewReconcileErrorsMetric(
-      absl::string_view controller) = 0;
+      absl::string_view /*controller*/) {
+    return nullptr;
+  }
 
   // The number of reconciliations that returned a `TerminalError()`.
   // (controller_runtime_terminal_reconcile_errors_total)
   virtual std::unique_ptr<CounterMetric> NewTerminalReconcileErrorsMetric(
-      absl::string_view controller) = 0;
+      absl::string_view /*controller*/) {
+    return nullptr;
+  }
 
   // The number of reconciliations that threw an exception.
   // (controller_runtime_reconcile_panics_total)
   virtual std::unique_ptr<CounterMetric> NewReconcilePanicsMetric(
-      absl::string_view controller) = 0;
+      absl::string_view /*controller*/) {
+    return nullptr;
+  }
 
   // The number of reconciliations that were in progress at their deadline.
   // (controller_runtime_reconcile_timeouts_total)
   virtual std::unique_ptr<CounterMetric> NewReconcileTimeoutsMetric(
-      absl::string_view controller) = 0;
+      absl::string_view /*controller*/) {
+    return nullptr;
+  }
 
   // The seconds that a reconciliation takes.
   // (controller_runtime_reconcile_time_seconds)
   virtual std::unique_ptr<HistogramMetric> NewReconcileTimeMetric(
-      absl::string_view controller) = 0;
+      absl::string_view /*controller*/) {
+    return nullptr;
+  }
 
   // The number of workers. Set once.
   // (controller_runtime_max_concurrent_reconciles)
   virtual std::unique_ptr<SettableGaugeMetric> NewMaxConcurrentReconcilesMetric(
-      absl::string_view controller) = 0;
+      absl::string_view /*controller*/) {
+    return nullptr;
+  }
 
   // The number of workers that are reconciling an item.
   // (controller_runtime_active_workers)
   virtual std::unique_ptr<GaugeMetric> NewActiveWorkersMetric(
-      absl::string_view controller) = 0;
+      absl::string_view /*controller*/) {
+    return nullptr;
+  }
 
   // The number of reconciliations of items that were added only because their
   // processing failed; see `AddOptions::retry`. All others are those of events.
   // A queue without priorities does not tell retries apart, so this counts none
   // then. Of a `SharedQueue`, this counts the items that have failures.
   // controller-runtime has no such metric, and also none of the next ones.
-  // Their default implementations return null.
   // (workqueue_controller_reconcile_retries_total)
   virtual std::unique_ptr<CounterMetric> NewReconcileRetriesMetric(
       absl::string_view /*controller*/) {

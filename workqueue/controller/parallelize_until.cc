@@ -14,75 +14,6 @@
 #include "workqueue/simulation/sync.h"
 
 namespace workqueue {
-namespace {
-
-// The pieces of one call, and what the threads share to do them.
-class Work {
- public:
-  Work(const sync::Notification* stop, size_t pieces, size_t chunk_size,
-       absl::FunctionRef<void(size_t)> do_piece)
-      : stop_(stop),
-        pieces_(pieces),
-        chunk_size_(chunk_size),
-        chunks_(pieces / chunk_size + (pieces % chunk_size != 0)),
-        do_piece_(do_piece) {}
-
-  size_t chunks() const { return chunks_; }
-
-  // Does pieces until none is left or the work is stopped. Keeps the first
-  // exception for `AllDone()`.
-  void Do() {
-#ifdef ABSL_HAVE_EXCEPTIONS
-    try {
-      DoPieces();
-    } catch (...) {
-      if (!failed_.exchange(true)) error_ = std::current_exception();
-      stopped_ = true;
-    }
-#else
-    DoPieces();
-#endif
-  }
-
-  // Returns whether all pieces have been done. Throws the exception if a piece
-  // threw. Call this only when all threads have ended.
-  bool AllDone() const {
-#ifdef ABSL_HAVE_EXCEPTIONS
-    if (error_ != nullptr) std::rethrow_exception(error_);
-#endif
-    return !stopped_;
-  }
-
- private:
-  void DoPieces() {
-    while (true) {
-      const size_t chunk = next_chunk_.fetch_add(1);
-      if (chunk >= chunks_) return;
-      const size_t begin = chunk * chunk_size_;
-      const size_t end = begin + std::min(chunk_size_, pieces_ - begin);
-      for (size_t piece = begin; piece < end; ++piece) {
-        if (stop_ != nullptr && stop_->HasBeenNotified()) stopped_ = true;
-        if (stopped_) return;
-        do_piece_(piece);
-      }
-    }
-  }
-
-  const sync::Notification* const stop_;
-  const size_t pieces_;
-  const size_t chunk_size_;
-  const size_t chunks_;
-  const absl::FunctionRef<void(size_t)> do_piece_;
-
-  sync::Atomic<size_t> next_chunk_{0};
-  // Whether some pieces will not be done.
-  sync::Atomic<bool> stopped_{false};
-  // Whether a piece threw, and the first exception.
-  sync::Atomic<bool> failed_{false};
-  std::exception_ptr error_;
-};
-
-}  // namespace
 
 absl::Status ParallelizeUntil(const sync::Notification* stop, size_t workers,
                               size_t pieces,
@@ -91,23 +22,54 @@ absl::Status ParallelizeUntil(const sync::Notification* stop, size_t workers,
   if (workers == 0) {
     return absl::InvalidArgumentError("workers is 0; it must be at least 1");
   }
-  if (options.chunk_size == 0) {
+  const size_t chunk_size = options.chunk_size;
+  if (chunk_size == 0) {
     return absl::InvalidArgumentError("chunk_size is 0; it must be at least 1");
   }
-  Work work(stop, pieces, options.chunk_size, do_piece);
+  const size_t chunks = pieces / chunk_size + (pieces % chunk_size != 0);
+  sync::Atomic<size_t> next_chunk{0};
+  sync::Atomic<bool> stopped{false};  // whether some pieces will not be done
+  const auto do_pieces = [&] {
+    while (true) {
+      const size_t chunk = next_chunk.fetch_add(1);
+      if (chunk >= chunks) return;
+      const size_t begin = chunk * chunk_size;
+      const size_t end = begin + std::min(chunk_size, pieces - begin);
+      for (size_t piece = begin; piece < end; ++piece) {
+        if (stop != nullptr && stop->HasBeenNotified()) stopped = true;
+        if (stopped) return;
+        do_piece(piece);
+      }
+    }
+  };
+#ifdef ABSL_HAVE_EXCEPTIONS
+  sync::Atomic<bool> failed{false};  // whether a piece threw
+  std::exception_ptr error;          // the first exception
+  const auto work = [&] {
+    try {
+      do_pieces();
+    } catch (...) {
+      if (!failed.exchange(true)) error = std::current_exception();
+      stopped = true;
+    }
+  };
+#else
+  const auto& work = do_pieces;
+#endif
   {
     internal::WorkerPool others;
-    const size_t threads = std::min(workers, work.chunks());
+    const size_t threads = std::min(workers, chunks);
     // The work goes on without those that cannot be started.
     if (threads > 1) {
-      others.Start(threads - 1, [&work](size_t) { work.Do(); }).IgnoreError();
+      others.Start(threads - 1, [&work](size_t) { work(); }).IgnoreError();
     }
-    work.Do();
+    work();
   }
-  if (!work.AllDone()) {
-    return absl::CancelledError("stopped before all pieces were done");
-  }
-  return absl::OkStatus();
+#ifdef ABSL_HAVE_EXCEPTIONS
+  if (error != nullptr) std::rethrow_exception(error);
+#endif
+  if (!stopped) return absl::OkStatus();
+  return absl::CancelledError("stopped before all pieces were done");
 }
 
 }  // namespace workqueue

@@ -28,13 +28,13 @@ namespace internal {
 //
 // Inspects a controller and its queue.
 template <typename T, typename Hash, typename Eq>
-class ControllerInspectable final
-    : public QueueInspectable<T, RateLimitingInterface<T>> {
+class ControllerInspectable final : public QueueInspectable<T> {
  public:
   // `controller` is not owned.
   ControllerInspectable(Controller<T, Hash, Eq>* controller,
                         InspectOptions<T> options)
-      : Base(&controller->queue(), std::move(options)),
+      : Base(&controller->queue(), &controller->queue(), &controller->queue(),
+             std::move(options)),
         controller_(controller) {}
 
   std::string Kind() const override {
@@ -75,7 +75,7 @@ class ControllerInspectable final
   }
 
  private:
-  using Base = QueueInspectable<T, RateLimitingInterface<T>>;
+  using Base = QueueInspectable<T>;
 
   Controller<T, Hash, Eq>* const controller_;
 };

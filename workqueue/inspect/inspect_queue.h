@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <memory>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -50,24 +49,28 @@ namespace internal {
 
 // QueueInspectable
 //
-// Inspects a queue that implements `QueueInterface`, one of the interfaces in
-// workqueue/interfaces.h. Returns the errors of the server of a shared queue,
-// behind whatever interface: what is unknown is not empty.
-template <typename T, typename QueueInterface>
+// Inspects a queue. Returns the errors of the server of a shared queue, behind
+// whatever interface: what is unknown is not empty.
+template <typename T>
 class QueueInspectable : public Inspectable {
  public:
-  // `queue` is not owned.
-  QueueInspectable(QueueInterface* queue, InspectOptions<T> options)
-      : queue_(queue), options_(std::move(options)), keys_(options_.codec) {}
+  // `queue` is not owned. The others are the same queue, or null if it does not
+  // implement their interface.
+  QueueInspectable(Interface<T>* queue, DelayingInterface<T>* delaying,
+                   RateLimitingInterface<T>* rate_limiting,
+                   InspectOptions<T> options)
+      : queue_(queue),
+        delaying_(delaying),
+        rate_limiting_(rate_limiting),
+        options_(std::move(options)),
+        keys_(options_.codec) {}
 
   std::string Kind() const override {
-    if constexpr (kIsRateLimiting) {
-      if (queue_->AsSharedFailures() != nullptr) return "shared queue";
-      return queue_->AsPriorityQueue() != nullptr ? "priority queue"
-                                                  : "rate limiting queue";
-    } else {
-      return kIsDelaying ? "delaying queue" : "queue";
-    }
+    if (delaying_ == nullptr) return "queue";
+    if (rate_limiting_ == nullptr) return "delaying queue";
+    if (AsSharedFailures() != nullptr) return "shared queue";
+    return rate_limiting_->AsPriorityQueue() != nullptr ? "priority queue"
+                                                        : "rate limiting queue";
   }
 
   absl::StatusOr<Inspection> Inspect(size_t max_items) override {
@@ -91,19 +94,15 @@ class QueueInspectable : public Inspectable {
   }
 
   std::optional<Inspection> InspectHere(size_t max_items) override {
-    if constexpr (kIsRateLimiting) {
-      if (queue_->AsSharedFailures() == nullptr) return std::nullopt;
-      SnapshotOptions<T> what;
-      what.here_only = true;
-      const absl::StatusOr<Snapshot<T>> snapshot = TakeSnapshot(what);
-      if (!snapshot.ok()) return std::nullopt;
-      Inspection inspection = ToInspection(*snapshot);
-      internal::KeepFirst(max_items, &inspection);
-      AddMore(&inspection);
-      return inspection;
-    } else {
-      return std::nullopt;
-    }
+    if (AsSharedFailures() == nullptr) return std::nullopt;
+    SnapshotOptions<T> what;
+    what.here_only = true;
+    const absl::StatusOr<Snapshot<T>> snapshot = TakeSnapshot(what);
+    if (!snapshot.ok()) return std::nullopt;
+    Inspection inspection = ToInspection(*snapshot);
+    internal::KeepFirst(max_items, &inspection);
+    AddMore(&inspection);
+    return inspection;
   }
 
   absl::StatusOr<Inspection> InspectKey(absl::string_view key) override {
@@ -141,8 +140,6 @@ class QueueInspectable : public Inspectable {
   }
 
  protected:
-  const internal::KeyText<T>& keys() const { return keys_; }
-
   virtual absl::StatusOr<Snapshot<T>> TakeSnapshot(
       const SnapshotOptions<T>& what) {
     return queue_->TakeSnapshotWith(what);
@@ -152,23 +149,19 @@ class QueueInspectable : public Inspectable {
   virtual void AddMore(Inspection* /*inspection*/) {}
 
   // Returns what knows the parked items; null if nothing does.
-  virtual Failures<T>* GetFailures() {
-    if constexpr (kIsRateLimiting) {
-      return queue_->AsSharedFailures();
-    } else {
-      return nullptr;
-    }
-  }
+  virtual Failures<T>* GetFailures() { return AsSharedFailures(); }
 
   virtual absl::Status ForgetFailures(const T& item) {
-    if constexpr (kIsRateLimiting) {
-      return queue_->ForgetFailures(item);
-    } else {
-      return absl::UnimplementedError("this queue does not count failures");
-    }
+    if (rate_limiting_ != nullptr) return rate_limiting_->ForgetFailures(item);
+    return absl::UnimplementedError("this queue does not count failures");
   }
 
  private:
+  SharedFailures<T>* AsSharedFailures() const {
+    return rate_limiting_ == nullptr ? nullptr
+                                     : rate_limiting_->AsSharedFailures();
+  }
+
   // Also puts a parked item back: an addition need not.
   absl::Status Requeue(const T& item) {
     Failures<T>* const failures = GetFailures();
@@ -199,17 +192,9 @@ class QueueInspectable : public Inspectable {
 
   // Returns whether the item waited.
   absl::StatusOr<bool> Cancel(const T& item) {
-    if constexpr (kIsDelaying) {
-      return queue_->CancelWait(item);
-    } else {
-      return absl::UnimplementedError("no item waits in this queue");
-    }
+    if (delaying_ != nullptr) return delaying_->CancelWait(item);
+    return absl::UnimplementedError("no item waits in this queue");
   }
-
-  static constexpr bool kIsDelaying =
-      std::is_base_of_v<DelayingInterface<T>, QueueInterface>;
-  static constexpr bool kIsRateLimiting =
-      std::is_base_of_v<RateLimitingInterface<T>, QueueInterface>;
 
   // How long an inspection waits for an engine.
   static constexpr absl::Duration kTimeout = absl::Seconds(1);
@@ -279,7 +264,9 @@ class QueueInspectable : public Inspectable {
     return inspection;
   }
 
-  QueueInterface* const queue_;
+  Interface<T>* const queue_;
+  DelayingInterface<T>* const delaying_;
+  RateLimitingInterface<T>* const rate_limiting_;
   const InspectOptions<T> options_;
   const internal::KeyText<T> keys_;
 };
@@ -301,21 +288,20 @@ class QueueInspectable : public Inspectable {
 template <typename T>
 std::unique_ptr<Inspectable> InspectQueue(RateLimitingInterface<T>* queue,
                                           InspectOptions<T> options = {}) {
-  return std::make_unique<
-      internal::QueueInspectable<T, RateLimitingInterface<T>>>(
-      queue, std::move(options));
+  return std::make_unique<internal::QueueInspectable<T>>(queue, queue, queue,
+                                                         std::move(options));
 }
 template <typename T>
 std::unique_ptr<Inspectable> InspectQueue(DelayingInterface<T>* queue,
                                           InspectOptions<T> options = {}) {
-  return std::make_unique<internal::QueueInspectable<T, DelayingInterface<T>>>(
-      queue, std::move(options));
+  return std::make_unique<internal::QueueInspectable<T>>(queue, queue, nullptr,
+                                                         std::move(options));
 }
 template <typename T>
 std::unique_ptr<Inspectable> InspectQueue(Interface<T>* queue,
                                           InspectOptions<T> options = {}) {
-  return std::make_unique<internal::QueueInspectable<T, Interface<T>>>(
-      queue, std::move(options));
+  return std::make_unique<internal::QueueInspectable<T>>(
+      queue, nullptr, nullptr, std::move(options));
 }
 
 }  // namespace workqueue
