@@ -1592,40 +1592,38 @@ class PostgresKillTest : public PostgresServerTest {
     worker.socket = address;
     worker.queue = name_;
     worker.lease = absl::Milliseconds(300);
+    worker.seed = KillRun::TheFlags().seed;
     return worker;
   }
 
   // Kills processes that use the queue, and does other harm, so many times.
   KillReport Disturb(const std::string& address, int kills) {
     KillRun run(NewWorker(address));
-    int crashes = 0, cuts = 0;
     const auto crash = [&] {
+      run.Count("server crashed");
       server_->Crash();
       absl::SleepFor(absl::Milliseconds(run.Below(300)));
       server_->StartAgain();
-      ++crashes;
     };
-    run.Disturb(kills, [&] {
+    const auto goes_on = [&] { return run.kills() < kills; };
+    run.Disturb(goes_on, [&] {
       switch (run.Below(16)) {
         case 0:
-          crash();
-          return true;
+          return crash();
         case 1:
         case 2:
+          run.Count("connections cut");
           Connection(server_->address())
               .Do("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE"
                   " usename IS NOT NULL AND random() < 0.3 AND pid <>"
                   " pg_backend_pid()");
-          ++cuts;
-          return true;
+          return;
         default:
-          return false;
+          run.HarmOne();
       }
     });
     absl::SleepFor(absl::Seconds(1));
     crash();
-    std::cout << crashes << " crashes of the server, connections cut " << cuts
-              << " times; ";
     return run.Finish();
   }
 };

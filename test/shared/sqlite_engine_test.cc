@@ -881,6 +881,7 @@ class SqliteKillTest : public SqliteEngineTest {
     worker.socket = absl::StrCat("sqlite:", path_);
     worker.queue = "killed";
     worker.lease = absl::Milliseconds(300);
+    worker.seed = KillRun::TheFlags().seed;
     return worker;
   }
 
@@ -888,7 +889,8 @@ class SqliteKillTest : public SqliteEngineTest {
 };
 
 TEST_F(SqliteKillTest, KeepsItsPromises) {
-  run_.Disturb(KillRun::TheFlags().kills, [] { return false; });
+  run_.Disturb([this] { return run_.kills() < KillRun::TheFlags().kills; },
+               [this] { run_.HarmOne(); });
   const KillReport report = run_.Finish();
   EXPECT_TRUE(report.violations.empty()) << report.Violations();
   EXPECT_GT(report.done, 0);
