@@ -22,6 +22,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "test/docs/read_file.h"
+#include "test/shared/new_shared_queue.h"
 #include "test/shared/redis_cluster.h"
 #include "test/shared/redis_fixture.h"
 #include "test/workqueue/recording_log.h"
@@ -107,9 +108,7 @@ class AccessTest : public RedisFixture {
     options.log_sink = &log_;
     options.require_durable_server = true;
     if (partitions == 1) options.fair.max_retries_in_process = 1;  // groups
-    auto queue = Queue::Create(std::move(options));
-    EXPECT_TRUE(queue.ok()) << queue.status();
-    return queue.ok() ? *std::move(queue) : nullptr;
+    return NewSharedQueue(std::move(options));
   }
 
   FakeClock clock_;
@@ -123,7 +122,6 @@ TEST_F(AccessTest, OfASharedQueue) {
   for (const int partitions : {1, 3}) {
     Send({"FLUSHALL"});
     const auto queue = NewQueue(partitions);
-    ASSERT_NE(queue, nullptr);
     EXPECT_TRUE(queue->AddItems({}, {"a", "b", "c"}).ok());
     AddOptions later;
     later.after = absl::Seconds(1);
@@ -166,7 +164,7 @@ TEST_F(AccessTest, OfASharedQueue) {
 // `workqueue-inspect` lists all queues, also those that the user may not open.
 TEST_F(AccessTest, OfAnInspector) {
   Send({"HSET", "{others}:workqueue", "version", "1"});
-  ASSERT_NE(NewQueue(1), nullptr);
+  NewQueue(1);
   const auto queues = ListSharedQueues(Redis(), absl::Seconds(10));
   ASSERT_TRUE(queues.ok()) << queues.status();
   EXPECT_EQ(queues->size(), 2u);

@@ -14,6 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
+#include "test/shared/new_shared_queue.h"
 #include "test/shared/redis_fixture.h"
 #include "test/shared/redis_server.h"
 #include "workqueue/clock/fake_clock.h"
@@ -35,9 +36,7 @@ class FullServerTest : public RedisFixture {
     options.clock = &clock_;
     options.clock_is_the_servers = true;
     options.lease = kLease;
-    auto queue = SharedQueue<std::string>::Create(std::move(options));
-    EXPECT_TRUE(queue.ok()) << queue.status();
-    return *std::move(queue);
+    return NewSharedQueue(std::move(options));
   }
 
   void SetMaxMemory(absl::string_view bytes) {

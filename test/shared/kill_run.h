@@ -8,10 +8,13 @@
 #include <sys/types.h>
 #include <sys/wait.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <iostream>
+#include <map>
+#include <optional>
 #include <random>
 #include <string>
 #include <utility>
@@ -34,8 +37,8 @@ namespace workqueue {
 
 // KillRun
 //
-// Processes that use a queue of an engine, and that a test kills. Ends them
-// when it is destroyed.
+// Processes that use a queue, and that a test kills. Kills them when it is
+// destroyed.
 class KillRun {
  public:
   struct Flags {
@@ -56,21 +59,30 @@ class KillRun {
                      absl::SimpleAtoi(argument, &flags.seed);
   }
 
-  // All processes are like `worker`.
-  explicit KillRun(KillWorker worker) : worker_(std::move(worker)) {
-    std::cout << "--seed=" << TheFlags().seed << std::endl;
+  // All processes are like `worker`. If `other_socket` is not empty, half of
+  // them use that one.
+  explicit KillRun(KillWorker worker, std::string other_socket = "")
+      : worker_(std::move(worker)),
+        other_socket_(std::move(other_socket)),
+        random_(worker_.seed) {
+    // Is printed even if the test is killed later.
+    std::cout << "--seed=" << worker_.seed << std::endl;
   }
   ~KillRun() { KillAll(); }
 
   KillRun(const KillRun&) = delete;
   KillRun& operator=(const KillRun&) = delete;
 
-  pid_t Start(bool adds) {
+  // Starts process `i` of those that use the queue at the same time.
+  pid_t Start(bool adds, size_t i = 0) {
     KillWorker worker = worker_;
+    if (i % 2 == 1 && !other_socket_.empty()) worker.socket = other_socket_;
     worker.records = RecordsOf(processes_++);
-    worker.seed = TheFlags().seed + 100 * static_cast<uint32_t>(processes_);
+    worker.seed += 100 * static_cast<uint32_t>(processes_);
     worker.adds = adds;
-    return worker.Start();
+    const pid_t pid = worker.Start();
+    EXPECT_GT(pid, 0) << "cannot start a process";
+    return pid;
   }
 
   static void Kill(pid_t pid) {
@@ -82,51 +94,126 @@ class KillRun {
   // Returns a number from 0 to n - 1.
   int Below(int n) { return static_cast<int>(random_() % n); }
 
-  // Does harm so many times: what `harm` does and returns true for, or else
-  // suspends or kills a process.
-  void Disturb(int times, const std::function<bool()>& harm) {
-    for (int i = 0; i < 4; ++i) workers_.push_back(Start(/*adds=*/true));
-    for (int i = 0; i < times; ++i) {
+  // Lets processes use the queue, and does `harm` again and again, as long as
+  // `goes_on`.
+  void Disturb(const std::function<bool()>& goes_on,
+               const std::function<void()>& harm) {
+    StartMissing(/*adds=*/true);
+    while (goes_on()) {
+      harm();
       absl::SleepFor(absl::Milliseconds(Below(100)));
-      if (harm()) continue;
-      pid_t& worker = workers_[static_cast<size_t>(Below(4))];
-      ASSERT_GT(worker, 0);
-      if (Below(4) == 0) {
-        kill(worker, SIGSTOP);
-        absl::SleepFor(worker_.lease * Below(300) / 100);
-        kill(worker, SIGCONT);
-      } else {
-        Kill(worker);
-        worker = Start(/*adds=*/true);
-      }
+      FindTheDead();
+      StartMissing(/*adds=*/true);
+      ContinueStopped(absl::Now());
+    }
+    ContinueStopped(absl::InfiniteFuture());
+  }
+
+  // The harm that can be done to any queue.
+  void HarmOne() {
+    if (Below(4) == 0) {
+      StopOne(/*least=*/absl::ZeroDuration());
+    } else {
+      KillOne();
     }
   }
 
-  // Lets new processes empty the queue, and checks what all have recorded.
-  KillReport Finish() {
-    for (pid_t& worker : workers_) {
-      Kill(worker);
-      worker = Start(/*adds=*/false);
-    }
-    {
-      const auto queue = SharedQueue<std::string>::Create(worker_.Options());
-      EXPECT_TRUE(queue.ok()) << queue.status();
-      if (queue.ok()) Drain(**queue);
-    }
+  void KillOne() {
+    Count("worker killed");
+    Kill(&Any());
+  }
+
+  // Suspends a process for three leases at most, and does not wait for that.
+  void StopOne(absl::Duration least) {
+    Worker& worker = Any();
+    if (worker.pid <= 0 || worker.continues_at.has_value()) return;
+    Count("worker stopped");
+    kill(worker.pid, SIGSTOP);
+    worker.continues_at =
+        absl::Now() + least + (3 * worker_.lease - least) * Below(1000) / 1000;
+  }
+
+  // Counts some harm. `KillOne()` and `StopOne()` do so themselves.
+  void Count(const std::string& harm) { ++counts_[harm]; }
+
+  // How much harm has been done.
+  int kills() const {
+    int sum = 0;
+    for (const auto& it : counts_) sum += it.second;
+    return sum;
+  }
+
+  // Lets new processes empty the queue, for `longest` at most, and checks what
+  // all have recorded.
+  KillReport Finish(absl::Duration longest = absl::Seconds(60)) {
+    FindTheDead();
+    KillAll();
+    StartMissing(/*adds=*/false);
+    const std::string rest = Drain(longest);
     KillAll();
     std::vector<KillRecord> records;
     for (int i = 0; i < processes_; ++i) {
       ReadKillRecords(RecordsOf(i), i, &records);
     }
     KillReport report = CheckKillRecords(records, worker_.lease);
-    std::cout << report.Summary() << "\n";
+    if (!rest.empty()) {
+      report.violations.push_back({KillViolation::kStuck, rest});
+    }
+    for (const int status : ends_) {
+      report.violations.push_back(
+          {KillViolation::kFailure,
+           absl::StrCat("a process ended on its own: ", status)});
+    }
+    std::cout << kills() << " kills:";
+    for (const auto& [harm, count] : counts_) {
+      std::cout << " " << count << " x " << harm << ",";
+    }
+    std::cout << "\n" << report.Summary() << "\n";
     return report;
   }
 
  private:
+  struct Worker {
+    pid_t pid = -1;
+    std::optional<absl::Time> continues_at;  // if it is stopped
+  };
+
+  Worker& Any() { return workers_[static_cast<size_t>(Below(kWorkers))]; }
+
+  static void Kill(Worker* worker) {
+    Kill(worker->pid);
+    *worker = Worker();
+  }
+
   void KillAll() {
-    for (pid_t worker : workers_) Kill(worker);
-    workers_.clear();
+    for (Worker& worker : workers_) Kill(&worker);
+  }
+
+  void StartMissing(bool adds) {
+    for (size_t i = 0; i < kWorkers; ++i) {
+      if (workers_[i].pid < 0) workers_[i].pid = Start(adds, i);
+    }
+  }
+
+  // Notes which processes have ended on their own.
+  void FindTheDead() {
+    for (Worker& worker : workers_) {
+      if (worker.pid < 0) continue;
+      int status = 0;
+      if (waitpid(worker.pid, &status, WNOHANG) != worker.pid) continue;
+      ends_.push_back(status);
+      worker = Worker();
+    }
+  }
+
+  void ContinueStopped(absl::Time now) {
+    for (Worker& worker : workers_) {
+      if (!worker.continues_at.has_value() || now < *worker.continues_at) {
+        continue;
+      }
+      kill(worker.pid, SIGCONT);
+      worker.continues_at.reset();
+    }
   }
 
   std::string RecordsOf(int process) const {
@@ -156,29 +243,31 @@ class KillRun {
     return rest;
   }
 
-  void Drain(SharedQueue<std::string>& queue) {
-    const absl::Time deadline = absl::Now() + absl::Seconds(60);
+  // Waits until the queue is empty. Returns what is left.
+  std::string Drain(absl::Duration longest) {
+    const auto queue = SharedQueue<std::string>::Create(worker_.Options());
+    if (!queue.ok()) return queue.status().ToString();
+    const absl::Time deadline = absl::Now() + longest;
     while (true) {
       absl::SleepFor(absl::Milliseconds(20));
-      const auto count = queue.Count();
-      ASSERT_TRUE(count.ok()) << count.status();
-      if (count->queued + count->processing + count->waiting == 0) return;
-      for (pid_t& worker : workers_) {
-        int status = 0;
-        if (waitpid(worker, &status, WNOHANG) != worker) continue;
-        worker = -1;
-        ADD_FAILURE() << "a process ended on its own: " << status;
-      }
-      ASSERT_LT(absl::Now(), deadline)
-          << "the queue is stuck: " << DescribeRest(queue);
+      FindTheDead();
+      const auto count = (*queue)->Count();
+      if (!count.ok()) return count.status().ToString();
+      if (count->queued + count->processing + count->waiting == 0) return "";
+      if (absl::Now() > deadline) return DescribeRest(**queue);
     }
   }
 
+  static constexpr size_t kWorkers = 4;
+
   const KillWorker worker_;
+  const std::string other_socket_;
   const TemporaryFolder folder_;
-  std::mt19937 random_{TheFlags().seed};
-  std::vector<pid_t> workers_;
-  int processes_ = 0;
+  std::mt19937 random_;
+  std::array<Worker, kWorkers> workers_;
+  int processes_ = 0;      // so far
+  std::vector<int> ends_;  // of these on their own
+  std::map<std::string, int> counts_;
 };
 
 // The workers of all processes that wait for an item.

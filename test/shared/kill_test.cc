@@ -18,14 +18,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <fstream>
 #include <iostream>
-#include <map>
 #include <memory>
 #include <optional>
-#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -56,7 +53,6 @@ namespace workqueue {
 namespace {
 
 constexpr absl::Duration kLease = absl::Milliseconds(300);
-constexpr size_t kWorkers = 4;
 constexpr char kQueue[] = "killed";
 
 // How long to kill, from the command line. `--kills` may take longer.
@@ -105,14 +101,9 @@ class Ordeal {
     std::string to;
   };
 
-  explicit Ordeal(Options options)
-      : options_(std::move(options)), random_(options_.seed) {}
+  explicit Ordeal(Options options) : options_(std::move(options)) {}
 
-  ~Ordeal() {
-    for (Worker& worker : workers_) Kill(&worker);
-  }
-
-  // Kills, lets new processes empty the queue, and checks the records.
+  // Does harm, lets new processes empty the queue, and checks the records.
   KillReport Run() {
     KillReport report;
     if (!Start()) {
@@ -120,61 +111,25 @@ class Ordeal {
       return report;
     }
     const absl::Time end = absl::Now() + options_.duration;
-    while (absl::Now() < end || kills() < options_.kills) {
-      DoSomething();
-      absl::SleepFor(absl::Milliseconds(random_() % 100));
-      ReplaceTheDead();
-      ContinueStopped(absl::Now());
-    }
-    for (Worker& worker : workers_) Kill(&worker);
-    const std::string rest = Drain();
-    for (Worker& worker : workers_) Kill(&worker);
-
-    std::vector<KillRecord> records;
-    for (int i = 0; i < processes_; ++i) {
-      ReadKillRecords(RecordsOf(i), i, &records);
-    }
-    report = CheckKillRecords(records, kLease);
-    if (!rest.empty()) {
-      report.violations.push_back({KillViolation::kStuck, rest});
-    }
-    if (ended_ > 0) {
-      report.violations.push_back(
-          {KillViolation::kFailure,
-           absl::StrCat(ended_, " processes ended on their own")});
-    }
+    run_->Disturb(
+        [&] { return absl::Now() < end || run_->kills() < options_.kills; },
+        [this] { DoSomething(); });
+    report = run_->Finish(options_.drain);
     if (!error_.empty()) {
       report.violations.push_back({KillViolation::kFailure, error_});
     }
+    std::cout << "at random " << proxy_->cuts() << " connections cut, "
+              << proxy_->dropped_replies() << " replies dropped, "
+              << proxy_->stalls() << " stalls\n";
     return report;
   }
 
-  // How many processes and connections have been killed or stopped.
-  int kills() const {
-    int sum = 0;
-    for (const auto& it : counts_) sum += it.second;
-    return sum;
-  }
-
-  std::string Summary() const {
-    std::string text = absl::StrCat(kills(), " kills:");
-    for (const auto& [what, count] : counts_) {
-      absl::StrAppend(&text, " ", count, " x ", what, ",");
-    }
-    if (proxy_ == nullptr) return text;
-    return absl::StrCat(text, " and at random ", proxy_->cuts(),
-                        " connections cut, ", proxy_->dropped_replies(),
-                        " replies dropped, ", proxy_->stalls(), " stalls");
-  }
+  // How often something has been killed, stopped or cut.
+  int kills() const { return run_.has_value() ? run_->kills() : 0; }
 
   int64_t replacements() const { return proxy_->replacements(); }
 
  private:
-  struct Worker {
-    pid_t pid = -1;
-    absl::Time continues_at = absl::InfiniteFuture();
-  };
-
   bool Start() {
     RedisServer::Options options;
     options.config = options_.config;
@@ -196,28 +151,16 @@ class Ordeal {
     proxy.from = options_.from;
     proxy.to = options_.to;
     proxy_ = std::make_unique<CuttingProxy>(std::move(proxy));
-    workers_.resize(kWorkers);
-    for (size_t i = 0; i < kWorkers; ++i) StartWorker(i, /*adds=*/true);
-    return true;
-  }
-
-  void StartWorker(size_t i, bool adds) {
     KillWorker worker;
-    // A changed script is sent through the proxy, so by all.
-    worker.socket = i % 2 == 0 || !options_.from.empty()
-                        ? proxy_->socket()
-                        : server_->socket_path();
+    worker.socket = proxy_->socket();
     worker.queue = kQueue;
-    worker.records = RecordsOf(processes_++);
     worker.lease = kLease;
-    worker.seed = options_.seed + 100 * static_cast<uint32_t>(processes_);
-    worker.adds = adds;
-    workers_[i] = Worker();
-    workers_[i].pid = worker.Start();
-  }
-
-  std::string RecordsOf(int process) const {
-    return absl::StrCat(folder_.path(), "/", process);
+    worker.seed = options_.seed;
+    // A changed script is sent through the proxy, so by all, and by who awaits
+    // the end: its own script must not mend what that one does.
+    run_.emplace(std::move(worker),
+                 options_.from.empty() ? server_->socket_path() : "");
+    return true;
   }
 
   std::string ClockFile() const { return folder_.path() + "/clock"; }
@@ -234,75 +177,44 @@ class Ordeal {
     return static_cast<bool>(file.flush());
   }
 
-  static void Kill(Worker* worker) {
-    if (worker->pid < 0) return;
-    kill(worker->pid, SIGKILL);
-    waitpid(worker->pid, nullptr, 0);
-    worker->pid = -1;
-  }
-
-  void ReplaceTheDead() {
-    for (size_t i = 0; i < workers_.size(); ++i) {
-      const pid_t pid = workers_[i].pid;
-      if (pid >= 0 && waitpid(pid, nullptr, WNOHANG) == pid) {
-        ++ended_;
-        workers_[i].pid = -1;
-      }
-      if (workers_[i].pid < 0) StartWorker(i, /*adds=*/true);
-    }
-  }
-
-  void ContinueStopped(absl::Time now) {
-    for (Worker& worker : workers_) {
-      if (now < worker.continues_at) continue;
-      kill(worker.pid, SIGCONT);
-      worker.continues_at = absl::InfiniteFuture();
-    }
-  }
-
   void DoSomething() {
-    uint32_t what = random_() % 100;
+    int what = run_->Below(100);
     if (options_.only_kills_server) what = 70;
-    if (options_.mostly_stops && random_() % 2 == 0) what = 40;
-    if (options_.mostly_steps && random_() % 2 == 0) what = 96;
-    Worker& worker = workers_[random_() % workers_.size()];
+    if (options_.mostly_stops && run_->Below(2) == 0) what = 40;
+    if (options_.mostly_steps && run_->Below(2) == 0) what = 96;
     if (what < 40) {
-      ++counts_["worker killed"];
-      Kill(&worker);
+      run_->KillOne();
     } else if (what < 65) {
-      if (worker.continues_at != absl::InfiniteFuture()) return;
-      ++counts_["worker stopped"];
-      kill(worker.pid, SIGSTOP);
-      worker.continues_at = absl::Now() + kLease + Random(2 * kLease);
+      run_->StopOne(/*least=*/kLease);
     } else if (what < 75) {
-      ++counts_["server killed"];
+      run_->Count("server killed");
       if (options_.only_kills_server) AwaitUnwritten();
       server_->Kill();
       absl::SleepFor(Random(absl::Milliseconds(50)));
       Restart();
     } else if (what < 80) {
-      ++counts_["server restarted"];
+      run_->Count("server restarted");
       server_->Stop();
       Restart();
     } else if (what < 85) {
-      ++counts_["server stopped"];
+      run_->Count("server stopped");
       server_->Pause();
       absl::SleepFor(Random(kLease));
       server_->Resume();
     } else if (what < 92) {
-      ++counts_["all connections cut"];
+      run_->Count("all connections cut");
       proxy_->CutAll();
     } else if (what < 96 || !steps_clock_) {
-      ++counts_["scripts flushed"];
+      run_->Count("scripts flushed");
       FlushScripts();
     } else {
-      ++counts_["clock stepped back"];
+      run_->Count("clock stepped back");
       StepBack(Random(absl::Hours(1)));
     }
   }
 
   absl::Duration Random(absl::Duration longest) {
-    return longest * (random_() % 1000) / 1000;
+    return longest * run_->Below(1000) / 1000;
   }
 
   void Restart() {
@@ -335,44 +247,13 @@ class Ordeal {
     return reply.ok() ? std::string(internal::TextOf(**reply)) : "";
   }
 
-  // Lets new processes empty the queue. Returns what is left.
-  std::string Drain() {
-    for (size_t i = 0; i < workers_.size(); ++i) StartWorker(i, false);
-    KillWorker worker;
-    worker.queue = kQueue;
-    // Through the proxy, too: its own script must not mend what a changed one
-    // does.
-    worker.socket = proxy_->socket();
-    worker.lease = kLease;
-    auto queue = SharedQueue<std::string>::Create(worker.Options());
-    if (!queue.ok()) return queue.status().ToString();
-    const absl::Time deadline = absl::Now() + options_.drain;
-    std::string rest;
-    do {
-      absl::SleepFor(absl::Milliseconds(20));
-      const auto snapshot = (*queue)->TakeSnapshot();
-      if (!snapshot.ok()) return snapshot.status().ToString();
-      rest = snapshot->queued.empty() && snapshot->processing.empty() &&
-                     snapshot->waiting.empty()
-                 ? ""
-                 : absl::StrCat(snapshot->queued.size(), " queued, ",
-                                snapshot->processing.size(), " processing, ",
-                                snapshot->waiting.size(), " waiting");
-    } while (!rest.empty() && absl::Now() < deadline);
-    return rest;
-  }
-
   const Options options_;
-  std::mt19937 random_;
   const TemporaryFolder folder_;
   std::unique_ptr<RedisServer> server_;
   std::unique_ptr<CuttingProxy> proxy_;
-  std::vector<Worker> workers_;
-  int processes_ = 0;  // so far
-  int ended_ = 0;      // of these on their own
+  std::optional<KillRun> run_;
   bool steps_clock_ = false;
   absl::Duration offset_;  // of the server's clock
-  std::map<std::string, int> counts_;
   std::string error_;
 };
 
@@ -381,15 +262,12 @@ using KillTest = RedisFixture;
 
 TEST_F(KillTest, KeepsItsPromises) {
   const KillRun::Flags& flags = KillRun::TheFlags();
-  // Is printed even if the test is killed later.
-  std::cout << "--seed=" << flags.seed << std::endl;
   Ordeal::Options options;
   options.duration = duration;
   options.kills = flags.kills;
   options.seed = flags.seed;
   Ordeal ordeal(std::move(options));
   const KillReport report = ordeal.Run();
-  std::cout << ordeal.Summary() << "\n" << report.Summary() << "\n";
   EXPECT_TRUE(report.violations.empty()) << report.Violations();
   EXPECT_GE(ordeal.kills(), flags.kills);
   EXPECT_GT(report.done, 0);
@@ -485,7 +363,7 @@ TEST_P(BrokenKillTest, IsFound) {
     Ordeal::Options options;
     options.duration = absl::Seconds(2);
     options.drain = absl::Seconds(3);
-    options.seed = ++seed;
+    options.seed = seed++;
     options.from = broken.from;
     options.to = broken.to;
     // Most is broken when a lease expires.

@@ -26,6 +26,7 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "hiredis/hiredis.h"
+#include "test/shared/new_shared_queue.h"
 #include "test/shared/redis_fixture.h"
 #include "test/shared/redis_server.h"
 #include "test/stress/from_environment.h"
@@ -119,9 +120,7 @@ class LargeCallsTest : public RedisFixture {
     options.clock_is_the_servers = true;
     options.lease = kLease;
     options.call_timeout = absl::Seconds(60);
-    auto queue = Queue::Create(std::move(options));
-    EXPECT_TRUE(queue.ok()) << queue.status();
-    return queue.ok() ? *std::move(queue) : nullptr;
+    return NewSharedQueue(std::move(options));
   }
 
   RedisReply Send(const std::vector<absl::string_view>& command) {

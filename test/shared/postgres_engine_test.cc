@@ -150,9 +150,7 @@ class PostgresEngineTest : public testing::Test {
   }
 
   std::unique_ptr<Queue> NewQueue(PostgresEngine& engine) const {
-    auto queue = Queue::Create(Options(engine));
-    EXPECT_TRUE(queue.ok()) << queue.status();
-    return *std::move(queue);
+    return NewSharedQueue(Options(engine));
   }
 
   static absl::Status Add(Queue& queue, const std::string& item) {
@@ -626,9 +624,7 @@ TEST_F(PostgresEngineTest, TablesThatAreMadeAnewAreOthers) {
   const auto new_queue = [&](PostgresEngine& engine, const std::string& name) {
     auto options = Options(engine);
     options.name = name;
-    auto queue = Queue::Create(options);
-    EXPECT_TRUE(queue.ok()) << queue.status();
-    return *std::move(queue);
+    return NewSharedQueue(options);
   };
   ASSERT_EQ(PostgresEngine::Migrate(address), absl::OkStatus());
   auto old = *PostgresEngine::Create(address);
@@ -1092,9 +1088,7 @@ TEST_F(PostgresServerTest, ACrashOfTheServerLosesNothing) {
   const auto engine = NewEngine(*server_);
   auto options = Options(*engine);
   options.call_timeout = absl::Seconds(2);
-  auto created = Queue::Create(options);
-  ASSERT_TRUE(created.ok()) << created.status();
-  const auto queue = *std::move(created);
+  const auto queue = NewSharedQueue(options);
   ASSERT_TRUE(Add(*queue, "x").ok());
   const auto lease = queue->Acquire();
   ASSERT_TRUE(lease.ok()) << lease.status();
@@ -1207,9 +1201,7 @@ TEST_F(PostgresServerTest, AStandbyBehindAPoolerIsAwaited) {
   auto options = Options(*engine);
   options.require_durable_server = false;
   options.call_timeout = absl::Seconds(1);
-  auto created = Queue::Create(options);
-  ASSERT_TRUE(created.ok()) << created.status();
-  const auto queue = *std::move(created);
+  const auto queue = NewSharedQueue(options);
   ASSERT_EQ(Add(*queue, "x"), absl::OkStatus());
   server_->Stop();
   std::ofstream(server_->database() + "/standby.signal");
@@ -1234,9 +1226,7 @@ TEST_F(PostgresServerTest, ACommitThatIsOnNoStandbyIsNotAcknowledged) {
   const auto engine = NewEngine(*server_);
   auto options = Options(*engine);
   options.call_timeout = absl::Seconds(1);
-  auto created = Queue::Create(options);
-  ASSERT_TRUE(created.ok()) << created.status();
-  const auto queue = *std::move(created);
+  const auto queue = NewSharedQueue(options);
   own.Do("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
   own.Do("SELECT pg_reload_conf()");
   while (Add(*queue, "until it is so").ok()) {
@@ -1373,9 +1363,7 @@ TEST_F(PostgresServerTest, CallsWaitForALockOnlyUntilTheirDeadline) {
   const auto engine = NewEngine(*server_);
   auto options = Options(*engine);
   options.call_timeout = absl::Seconds(2);
-  auto created = Queue::Create(options);
-  ASSERT_TRUE(created.ok()) << created.status();
-  const auto queue = *std::move(created);
+  const auto queue = NewSharedQueue(options);
   Connection other(server_->address());
   other.Do("BEGIN");
   other.Do(
@@ -1524,9 +1512,7 @@ void CallWithout(const std::string& tables, const std::string& server,
                  SharedQueueOptions<std::string> options) {
   options.call_timeout = absl::Seconds(1);
   options.require_durable_server = false;
-  auto created = Queue::Create(options);
-  ASSERT_TRUE(created.ok()) << created.status();
-  const auto queue = *std::move(created);
+  const auto queue = NewSharedQueue(options);
   options.name += " 2";
   Connection other(server), looks(server);
   other.Do("BEGIN");
@@ -1606,40 +1592,38 @@ class PostgresKillTest : public PostgresServerTest {
     worker.socket = address;
     worker.queue = name_;
     worker.lease = absl::Milliseconds(300);
+    worker.seed = KillRun::TheFlags().seed;
     return worker;
   }
 
   // Kills processes that use the queue, and does other harm, so many times.
   KillReport Disturb(const std::string& address, int kills) {
     KillRun run(NewWorker(address));
-    int crashes = 0, cuts = 0;
     const auto crash = [&] {
+      run.Count("server crashed");
       server_->Crash();
       absl::SleepFor(absl::Milliseconds(run.Below(300)));
       server_->StartAgain();
-      ++crashes;
     };
-    run.Disturb(kills, [&] {
+    const auto goes_on = [&] { return run.kills() < kills; };
+    run.Disturb(goes_on, [&] {
       switch (run.Below(16)) {
         case 0:
-          crash();
-          return true;
+          return crash();
         case 1:
         case 2:
+          run.Count("connections cut");
           Connection(server_->address())
               .Do("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE"
                   " usename IS NOT NULL AND random() < 0.3 AND pid <>"
                   " pg_backend_pid()");
-          ++cuts;
-          return true;
+          return;
         default:
-          return false;
+          run.HarmOne();
       }
     });
     absl::SleepFor(absl::Seconds(1));
     crash();
-    std::cout << crashes << " crashes of the server, connections cut " << cuts
-              << " times; ";
     return run.Finish();
   }
 };

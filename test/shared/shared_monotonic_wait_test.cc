@@ -4,9 +4,7 @@
 // Tests that no wait of a `SharedQueue` or a `LeaderElector` depends on the
 // wall clock.
 
-#include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/base/config.h"
@@ -17,6 +15,7 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "test/clock/counted_waits.h"
+#include "test/shared/new_shared_queue.h"
 #include "test/shared/redis_fixture.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/leader_election/leader_elector.h"
@@ -28,8 +27,6 @@
 
 namespace workqueue {
 namespace {
-
-using Queue = SharedQueue<std::string>;
 
 class SharedMonotonicWaitTest : public RedisFixture {
  protected:
@@ -72,9 +69,7 @@ TEST_F(SharedMonotonicWaitTest, SharedQueue) {
   options.name = "q";
   options.redis = Redis();
   options.lease = absl::Seconds(6);
-  auto created = Queue::Create(options);
-  ASSERT_TRUE(created.ok()) << created.status();
-  const std::unique_ptr<Queue> queue = *std::move(created);
+  const auto queue = NewSharedQueue(options);
   std::vector<Thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&queue, t] {

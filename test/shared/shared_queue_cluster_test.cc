@@ -19,6 +19,7 @@
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
+#include "test/shared/new_shared_queue.h"
 #include "test/shared/redis_cluster.h"
 #include "test/shared/redis_server.h"
 #include "workqueue/leader_election/internal/leader_lease.h"
@@ -82,12 +83,6 @@ class SharedQueueClusterTest : public testing::Test {
     return options;
   }
 
-  static std::unique_ptr<Queue> NewQueue(const Options& options) {
-    auto queue = Queue::Create(options);
-    EXPECT_TRUE(queue.ok()) << queue.status();
-    return queue.ok() ? *std::move(queue) : nullptr;
-  }
-
   static absl::StatusOr<std::unique_ptr<RedisCluster>>* cluster_;
 
   const std::string name_ =
@@ -98,9 +93,8 @@ absl::StatusOr<std::unique_ptr<RedisCluster>>*
     SharedQueueClusterTest::cluster_ = nullptr;
 
 TEST_F(SharedQueueClusterTest, SpreadsOverTheMasters) {
-  const auto a = NewQueue(MakeOptions());
-  const auto b = NewQueue(MakeOptions());
-  ASSERT_NE(b, nullptr);
+  const auto a = NewSharedQueue(MakeOptions());
+  const auto b = NewSharedQueue(MakeOptions());
   std::set<std::string> added;
   std::set<size_t> nodes;
   for (int i = 0; i < 300; ++i) {
@@ -130,8 +124,7 @@ TEST_F(SharedQueueClusterTest, AQueueWithoutPartitionsIsOnOneMaster) {
   options.partitions = 1;
   for (size_t i = 0; i < kNodes; ++i) {
     options.redis.address = cluster().AddressOf(i);
-    const auto queue = NewQueue(options);
-    ASSERT_NE(queue, nullptr);
+    const auto queue = NewSharedQueue(options);
     auto got = Async([&] { return queue->Get(); });
     EXPECT_TRUE(queue->Add("x"));
     EXPECT_EQ(got.get(), "x");
@@ -142,8 +135,7 @@ TEST_F(SharedQueueClusterTest, AQueueWithoutPartitionsIsOnOneMaster) {
 TEST_F(SharedQueueClusterTest, AnyAddressOfTheClusterWillDo) {
   Options options = MakeOptions();
   options.redis.address = absl::StrCat("127.0.0.1:1,", cluster().AddressOf(1));
-  const auto queue = NewQueue(options);
-  ASSERT_NE(queue, nullptr);
+  const auto queue = NewSharedQueue(options);
   for (int i = 0; i < 10; ++i) EXPECT_TRUE(queue->Add(Item(i)));
   EXPECT_EQ(queue->Len(), 10u);
 }
@@ -158,8 +150,7 @@ TEST_F(SharedQueueClusterTest, ANodeThatDoesNotServeIsLeft) {
   Options options = MakeOptions();
   options.redis.address =
       absl::StrCat("127.0.0.1:", (*node)->port(), ",", cluster().AddressOf(1));
-  const auto queue = NewQueue(options);
-  ASSERT_NE(queue, nullptr);
+  const auto queue = NewSharedQueue(options);
   EXPECT_TRUE(queue->Add("x"));
 }
 
@@ -178,9 +169,8 @@ TEST_F(SharedQueueClusterTest, SeveralAddressesMustBeThoseOfACluster) {
 }
 
 TEST_F(SharedQueueClusterTest, ASlotThatMovesTakesItsItemsAlong) {
-  const auto a = NewQueue(MakeOptions());
-  const auto b = NewQueue(MakeOptions());
-  ASSERT_NE(b, nullptr);
+  const auto a = NewSharedQueue(MakeOptions());
+  const auto b = NewSharedQueue(MakeOptions());
   const std::string x = Item(0);
   const int slot = SlotOf(x);
   const size_t home = NodeOf(slot);
@@ -209,8 +199,7 @@ TEST_F(SharedQueueClusterTest, ARequestDuringAMoveIsNotHalfDone) {
   options.partitions = 1;
   options.fair.max_retries_in_process = 1;
   options.call_timeout = absl::Seconds(1);
-  const auto queue = NewQueue(options);
-  ASSERT_NE(queue, nullptr);
+  const auto queue = NewSharedQueue(options);
   ASSERT_TRUE(queue->AddAll({"x", "y"}));
   EXPECT_EQ(queue->Get(), "x");
   ASSERT_TRUE(queue->AddAfter("waits", absl::Hours(1)));
@@ -240,9 +229,8 @@ TEST_F(SharedQueueClusterTest, ARequestDuringAMoveIsNotHalfDone) {
 }
 
 TEST_F(SharedQueueClusterTest, NothingIsLostIfSlotsMoveUnderLoad) {
-  const auto a = NewQueue(MakeOptions());
-  const auto b = NewQueue(MakeOptions());
-  ASSERT_NE(b, nullptr);
+  const auto a = NewSharedQueue(MakeOptions());
+  const auto b = NewSharedQueue(MakeOptions());
   std::set<std::string> got;
   auto worker = Async([&] {
     Lease<std::string> lease;
@@ -284,8 +272,7 @@ TEST_F(SharedQueueClusterTest, OtherMastersServeWhileOneIsDead) {
   const size_t dead = NodeOf(SlotOf(Item(0)));
   options.redis.address = absl::StrCat(
       cluster().AddressOf(dead), ",", cluster().AddressOf((dead + 1) % kNodes));
-  const auto queue = NewQueue(options);
-  ASSERT_NE(queue, nullptr);
+  const auto queue = NewSharedQueue(options);
   std::set<std::string> there;
   for (int i = 0; i < 30; ++i) {
     EXPECT_TRUE(queue->Add(Item(i)));

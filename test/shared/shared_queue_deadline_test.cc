@@ -22,6 +22,7 @@
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "test/shared/new_shared_queue.h"
 #include "test/shared/redis_fixture.h"
 #include "test/shared/redis_server.h"
 #include "test/shared/reply_proxy.h"
@@ -71,12 +72,6 @@ class SharedQueueDeadlineTest : public RedisFixture {
     return options;
   }
 
-  static std::unique_ptr<Queue> Create(const Options& options) {
-    auto queue = Queue::Create(options);
-    EXPECT_TRUE(queue.ok()) << queue.status();
-    return queue.ok() ? *std::move(queue) : nullptr;
-  }
-
   // Calls `f`, which must return an error in time.
   static void FailsInTime(const char* what,
                           const std::function<absl::Status()>& f) {
@@ -115,8 +110,7 @@ class SharedQueueDeadlineTest : public RedisFixture {
 TEST_F(SharedQueueDeadlineTest, PartitionsWaitAtTheSameTime) {
   Options options = MakeOptions();
   options.partitions = kMany;
-  auto queue = Create(options);
-  ASSERT_NE(queue, nullptr);
+  auto queue = NewSharedQueue(options);
   ASSERT_TRUE(queue->Add("a"));
   auto lease = queue->Acquire();
   ASSERT_TRUE(lease.ok()) << lease.status();
@@ -134,8 +128,7 @@ TEST_F(SharedQueueDeadlineTest, PartitionsWaitAtTheSameTime) {
 }
 
 TEST_F(SharedQueueDeadlineTest, RepliesThatDripAreNotInTime) {
-  auto queue = Create(MakeOptions());
-  ASSERT_NE(queue, nullptr);
+  auto queue = NewSharedQueue(MakeOptions());
   ASSERT_TRUE(queue->Add("a"));
   proxy_->Drip(true);
   AllFailInTime(queue.get());
@@ -146,8 +139,7 @@ TEST_F(SharedQueueDeadlineTest, RepliesThatDripAreNotInTime) {
 }
 
 TEST_F(SharedQueueDeadlineTest, ARequestThatIsNotReadIsNotInTime) {
-  const auto queue = Create(MakeOptions());
-  ASSERT_NE(queue, nullptr);
+  const auto queue = NewSharedQueue(MakeOptions());
   proxy_->Hold(true);
   const std::string large(16 << 20, 'x');
   FailsInTime("Add", [&] { return queue->AddItems({}, {large}); });
@@ -194,8 +186,7 @@ TEST_F(SharedQueueDeadlineTest, ARequestThatComesLateChangesNothing) {
 
 // A call that waits for those of other threads waits no longer for that.
 TEST_F(SharedQueueDeadlineTest, CallsBesideEachOtherKeepTheirTimes) {
-  const auto queue = Create(MakeOptions());
-  ASSERT_NE(queue, nullptr);
+  const auto queue = NewSharedQueue(MakeOptions());
   server()->Pause();
   const absl::Time end = Now() + 3 * kTimeout;
   std::vector<Thread> threads;
@@ -219,8 +210,7 @@ TEST_F(SharedQueueDeadlineTest, ASnapshotHasATimeoutOfItsOwn) {
     options.name = absl::StrCat("q", partitions);
     options.call_timeout = absl::Minutes(1);
     options.partitions = partitions;
-    auto queue = Create(options);
-    ASSERT_NE(queue, nullptr);
+    auto queue = NewSharedQueue(options);
     server()->Pause();
     SnapshotOptions<std::string> snapshot;
     snapshot.timeout = kTimeout;
@@ -242,8 +232,7 @@ TEST_F(SharedQueueDeadlineTest, AnOutageIsNotHealthy) {
     Options options = MakeOptions();
     options.name = absl::StrCat("q", partitions);
     options.partitions = partitions;
-    auto queue = Create(options);
-    ASSERT_NE(queue, nullptr);
+    auto queue = NewSharedQueue(options);
     EXPECT_EQ(queue->Healthy(), absl::OkStatus());
     server()->Pause();
     EXPECT_FALSE(queue->Add("x"));
@@ -257,8 +246,7 @@ TEST_F(SharedQueueDeadlineTest, AnOutageIsNotHealthy) {
 
 // As those of a source that adds one item after the other.
 TEST_F(SharedQueueDeadlineTest, ManyCallsOfAClosedQueueTakeNoTime) {
-  auto queue = Create(MakeOptions());
-  ASSERT_NE(queue, nullptr);
+  auto queue = NewSharedQueue(MakeOptions());
   server()->Pause();
   EXPECT_FALSE(queue->Add("x"));
   queue->Close();
@@ -279,8 +267,7 @@ TEST_F(SharedQueueDeadlineTest, AControllerStopsInTime) {
   ControllerOptions<std::string> controller_options;
   controller_options.name = "test";
   controller_options.workers = 2;
-  controller_options.queue = Create(options);
-  ASSERT_NE(controller_options.queue, nullptr);
+  controller_options.queue = NewSharedQueue(options);
   controller_options.reconcile = [&began](const std::string&,
                                           const ReconcileContext& context) {
     began.Notify();
@@ -322,8 +309,7 @@ TEST_F(SharedQueueDeadlineTest, AKeyHasOneWorkerInAProcess) {
   absl::Notification go_on;
   ControllerOptions<std::string> controller_options;
   controller_options.workers = 4;
-  controller_options.queue = Create(options);
-  ASSERT_NE(controller_options.queue, nullptr);
+  controller_options.queue = NewSharedQueue(options);
   const auto& queue = static_cast<Queue&>(*controller_options.queue);
   controller_options.reconcile = [&](const std::string& item,
                                      const ReconcileContext& context) {
@@ -345,8 +331,7 @@ TEST_F(SharedQueueDeadlineTest, AKeyHasOneWorkerInAProcess) {
   EXPECT_TRUE(controller->queue().Add("a"));
   EXPECT_TRUE(Await([&calls] { return calls > 0; }));
   options.redis.address = server()->socket_path();
-  const std::unique_ptr<Queue> other_process = Create(options);
-  ASSERT_NE(other_process, nullptr);
+  const std::unique_ptr<Queue> other_process = NewSharedQueue(options);
   proxy_->Hold(true);
   EXPECT_TRUE(Await([&lost] { return lost.load(); }));
   // The loss counts as a failure. Then the engine hands a out again.
@@ -391,8 +376,7 @@ TEST_F(SharedQueueDeadlineTest, AReconciliationIsToldThatItsLeaseIsLost) {
       ended.Notify();
     };
     ControllerOptions<std::string> controller_options;
-    controller_options.queue = Create(options);
-    ASSERT_NE(controller_options.queue, nullptr);
+    controller_options.queue = NewSharedQueue(options);
     if (async) {
       controller_options.reconcile_async =
           [&](const std::string&, const AsyncReconcileContext& context,
@@ -438,8 +422,7 @@ class AsyncOnALoopTest : public SharedQueueDeadlineTest {
     loop_options.threads = 1;
     loop_ = *ThreadPool::Create(loop_options);
     ControllerOptions<std::string> controller_options;
-    controller_options.queue = Create(options);
-    ASSERT_NE(controller_options.queue, nullptr);
+    controller_options.queue = NewSharedQueue(options);
     queue_ = static_cast<Queue*>(controller_options.queue.get());
     controller_options.executor = loop_.get();
     controller_options.reconcile_async = [this](const std::string& item,
@@ -561,8 +544,7 @@ TEST_F(AsyncOnALoopTest, TheDestructorWaitsForTheEnds) {
   Options options = MakeOptions();
   options.call_timeout = absl::Minutes(1);
   ASSERT_NO_FATAL_FAILURE(Start(options));
-  const auto other = Create(options);
-  ASSERT_NE(other, nullptr);
+  const auto other = NewSharedQueue(options);
   std::vector<std::string> items;
   for (int i = 0; i < 12; ++i) items.push_back(absl::StrCat("success ", i));
   Begin(items);

@@ -20,6 +20,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
+#include "test/shared/new_shared_queue.h"
 #include "test/shared/redis_fixture.h"
 #include "test/shared/redis_server.h"
 #include "test/shared/reply_proxy.h"
@@ -40,9 +41,7 @@ std::unique_ptr<Queue> NewQueue(const std::string& address) {
   options.name = "q";
   options.redis.address = address;
   options.require_durable_server = true;
-  auto queue = Queue::Create(options);
-  EXPECT_TRUE(queue.ok()) << queue.status();
-  return queue.ok() ? *std::move(queue) : nullptr;
+  return NewSharedQueue(options);
 }
 
 internal::LeaderLease::Options ElectionAt(const std::string& address) {
@@ -112,7 +111,6 @@ INSTANTIATE_TEST_SUITE_P(Any, SharedQueueFailoverTest,
 
 TEST_P(SharedQueueFailoverTest, CallsFindTheNewServer) {
   const auto queue = NewQueue(proxy_->socket_path());
-  ASSERT_NE(queue, nullptr);
   ASSERT_TRUE(queue->Add("old"));
   Demote();
   auto failover = Async([this] {
@@ -133,13 +131,11 @@ TEST_P(SharedQueueFailoverTest, ANewClientFindsTheNewServer) {
   });
   const auto queue = NewQueue(proxy_->socket_path());
   failover.get();
-  ASSERT_NE(queue, nullptr);
   EXPECT_TRUE(queue->Add("x"));
 }
 
 TEST_P(SharedQueueFailoverTest, WorkersThatWaitAreServedByTheNewServer) {
   const auto queue = NewQueue(proxy_->socket_path());
-  ASSERT_NE(queue, nullptr);
   auto got = Async([&queue] { return queue->Get(); });
   Sleep(absl::Milliseconds(50));
   Demote();
@@ -222,7 +218,6 @@ TEST_F(SharedQueueSwitchoverTest, AnItemGoesToOneProcess) {
   std::vector<std::future<std::optional<std::string>>> got;
   for (int i = 0; i < kProcesses; ++i) {
     queues.push_back(NewQueue(proxy.socket_path()));
-    ASSERT_NE(queues.back(), nullptr);
     got.push_back(
         Async([queue = queues.back().get()] { return queue->Get(); }));
   }
@@ -234,7 +229,6 @@ TEST_F(SharedQueueSwitchoverTest, AnItemGoesToOneProcess) {
   Send(b, {"REPLICAOF", "NO", "ONE"});
   Follow(a, b);
   const auto producer = NewQueue(b.socket_path());
-  ASSERT_NE(producer, nullptr);
   ASSERT_TRUE(producer->Add("x"));
   AwaitAll(a, b);
   proxy.LeadTo(b.socket_path());
@@ -252,7 +246,6 @@ TEST_F(SharedQueueSwitchoverTest, WhoLooksDoesNotAskAReplica) {
   ASSERT_TRUE(other.ok()) << other.status();
   ReplyProxy proxy(server()->socket_path());
   const auto queue = NewQueue(proxy.socket_path());
-  ASSERT_NE(queue, nullptr);
   ASSERT_TRUE(queue->Add("old"));
   internal::LeaderLease lease(ElectionAt(proxy.socket_path()));
   ASSERT_TRUE(lease.Take().ok());
@@ -269,7 +262,6 @@ TEST_F(SharedQueueSwitchoverTest, WhoLooksDoesNotAskAReplica) {
 TEST_F(SharedQueueSwitchoverTest, WhoLooksNeedsNoWrites) {
   if (server() == nullptr) return;
   const auto queue = NewQueue(server()->socket_path());
-  ASSERT_NE(queue, nullptr);
   ASSERT_TRUE(queue->Add("x"));
   internal::LeaderLease lease(ElectionAt(server()->socket_path()));
   ASSERT_TRUE(lease.Take().ok());
@@ -344,7 +336,6 @@ constexpr Call kCalls[] = {
 
 TEST_P(PassingStateTest, IsNotSeenIfItPasses) {
   const auto queue = NewQueue(proxy_->socket_path());
-  ASSERT_NE(queue, nullptr);
   for (const Call& call : kCalls) {
     ASSERT_TRUE(queue->Reopen().ok());
     ASSERT_TRUE(queue->AddAll({"x", "ready"}));

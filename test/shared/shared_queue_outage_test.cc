@@ -10,7 +10,6 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/base/config.h"
@@ -23,6 +22,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
+#include "test/shared/new_shared_queue.h"
 #include "test/shared/redis_fixture.h"
 #include "test/shared/redis_server.h"
 #include "test/shared/reply_proxy.h"
@@ -56,11 +56,7 @@ class SharedQueueOutageTest : public RedisFixture {
     return options;
   }
 
-  std::unique_ptr<Queue> NewQueue() {
-    auto queue = Queue::Create(MakeOptions());
-    EXPECT_TRUE(queue.ok()) << queue.status();
-    return queue.ok() ? *std::move(queue) : nullptr;
-  }
+  std::unique_ptr<Queue> NewQueue() { return NewSharedQueue(MakeOptions()); }
 
   // Sends a command to the server, which must succeed.
   void Command(const std::vector<absl::string_view>& words) {
@@ -76,7 +72,6 @@ class SharedQueueOutageTest : public RedisFixture {
 
 TEST_F(SharedQueueOutageTest, ACallFailsInTimeIfThereIsNoServer) {
   const auto queue = NewQueue();
-  ASSERT_NE(queue, nullptr);
   server()->Kill();
   const absl::Time start = Now();
   // The server could have received the first call on the old connection.
@@ -96,7 +91,6 @@ TEST_F(SharedQueueOutageTest, ACallFailsInTimeIfThereIsNoServer) {
 
 TEST_F(SharedQueueOutageTest, AServerThatDoesNotAnswerMayHaveExecutedTheCall) {
   const auto queue = NewQueue();
-  ASSERT_NE(queue, nullptr);
   server()->Pause();
   const absl::Status status = queue->AddItems({}, {"x"});
   EXPECT_EQ(status.code(), absl::StatusCode::kUnknown) << status;
@@ -109,7 +103,6 @@ TEST_F(SharedQueueOutageTest, AServerThatDoesNotAnswerMayHaveExecutedTheCall) {
 
 TEST_F(SharedQueueOutageTest, AFailureDuringAnOutageIsCountedOnce) {
   const auto queue = NewQueue();
-  ASSERT_NE(queue, nullptr);
   queue->Add("x");
   auto lease = queue->TryAcquire();
   ASSERT_TRUE(lease.ok()) << lease.status();
@@ -129,7 +122,6 @@ TEST_F(SharedQueueOutageTest, AFailureDuringAnOutageIsCountedOnce) {
 
 TEST_F(SharedQueueOutageTest, WhatWasAcknowledgedIsThereAfterACrash) {
   const auto queue = NewQueue();
-  ASSERT_NE(queue, nullptr);
   for (int i = 0; i < 100; ++i) ASSERT_TRUE(queue->Add(absl::StrCat(i)));
   auto lease = queue->Acquire();
   ASSERT_TRUE(lease.ok()) << lease.status();
@@ -163,8 +155,6 @@ TEST_F(SharedQueueOutageTest, KnowsTheRunOfAServerThatWasBusyAtFirst) {
 TEST_F(SharedQueueOutageTest, WorkersComeBackByThemselves) {
   const auto queue = NewQueue();
   const auto other = NewQueue();
-  ASSERT_NE(queue, nullptr);
-  ASSERT_NE(other, nullptr);
   std::vector<std::future<std::string>> got;
   for (int i = 0; i < 3; ++i) {
     got.push_back(Async([&queue] { return *queue->Get(); }));
@@ -180,7 +170,6 @@ TEST_F(SharedQueueOutageTest, WorkersComeBackByThemselves) {
 
 TEST_F(SharedQueueOutageTest, AServerThatStartsAgainSoonIsNotNoticed) {
   const auto queue = NewQueue();
-  ASSERT_NE(queue, nullptr);
   for (int i = 0; i < 5; ++i) {
     server()->Kill();
     auto restarted = Async([this] { return server()->Restart(); });
@@ -193,7 +182,6 @@ TEST_F(SharedQueueOutageTest, AServerThatStartsAgainSoonIsNotNoticed) {
 
 TEST_F(SharedQueueOutageTest, FlushedScriptsAreLoadedAgain) {
   const auto queue = NewQueue();
-  ASSERT_NE(queue, nullptr);
   queue->Add("x");
   Command({"SCRIPT", "FLUSH"});
   EXPECT_TRUE(queue->Add("y"));
@@ -204,14 +192,12 @@ TEST_F(SharedQueueOutageTest, FlushedScriptsAreLoadedAgain) {
 // The server knows no token any more. The next one is greater all the same.
 TEST_F(SharedQueueOutageTest, ATokenIsNewEvenIfTheServerHasLostItsData) {
   const auto queue = NewQueue();
-  ASSERT_NE(queue, nullptr);
   ASSERT_TRUE(queue->Add("x"));
   auto lost = queue->Acquire();
   ASSERT_TRUE(lost.ok()) << lost.status();
   Command({"FLUSHALL"});
   ASSERT_TRUE(queue->Add("x"));
   const auto other = NewQueue();  // A key has one holder in each process.
-  ASSERT_NE(other, nullptr);
   auto x = other->Acquire();
   ASSERT_TRUE(x.ok()) << x.status();
   EXPECT_GT(x->token(), lost->token());
@@ -295,7 +281,6 @@ class SharedQueueSettingsTest : public SharedQueueOutageTest {
 
 TEST_F(SharedQueueSettingsTest, SettingsThatLoseItemsAreTold) {
   const auto queue = NewQueue();
-  ASSERT_NE(queue, nullptr);
   const std::string problem =
       "appendfsync is everysec, not always: a crash of the server loses what "
       "was acknowledged; no-appendfsync-on-rewrite is yes, not no: a crash of "
@@ -372,9 +357,7 @@ TEST_F(SharedQueueOutageTest, SettingsThatBecomeWrongAreTold) {
   Options options = MakeOptions();
   options.clock = &clock;
   options.require_durable_server = true;
-  auto created = Queue::Create(options);
-  ASSERT_TRUE(created.ok()) << created.status();
-  const auto queue = *std::move(created);
+  const auto queue = NewSharedQueue(options);
   EXPECT_TRUE(queue->Healthy().ok());
   EXPECT_EQ(queue->TakeSnapshot()->settings_problem, "");
 
@@ -398,7 +381,6 @@ TEST_F(SharedQueueOutageTest, SettingsThatBecomeWrongAreTold) {
 
 TEST_F(SharedQueueOutageTest, AnEmptiedServerIsTold) {
   const auto queue = NewQueue();
-  ASSERT_NE(queue, nullptr);
   ASSERT_TRUE(queue->Add("x"));
   EXPECT_FALSE(queue->TakeSnapshot()->data_lost_at.has_value());
   Command({"FLUSHALL"});

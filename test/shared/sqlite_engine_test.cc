@@ -52,6 +52,7 @@
 #include "test/shared/kill_run.h"
 #include "test/shared/kill_worker.h"
 #include "test/shared/measure_hand_over.h"
+#include "test/shared/new_shared_queue.h"
 #include "test/shared/temporary_folder.h"
 #include "test/workqueue/recording_metrics.h"
 #include "workqueue/controller/controller.h"
@@ -113,9 +114,7 @@ class SqliteEngineTest : public testing::Test {
   }
 
   static std::unique_ptr<Queue> NewQueue(SqliteEngine& engine) {
-    auto queue = Queue::Create(Options(engine));
-    EXPECT_TRUE(queue.ok()) << queue.status();
-    return *std::move(queue);
+    return NewSharedQueue(Options(engine));
   }
 
   // The status of an engine for that file.
@@ -295,9 +294,7 @@ TEST_F(SqliteEngineTest, ALockedFileLosesNothing) {
   const auto engine = NewEngine();
   auto options = Options(*engine);
   options.call_timeout = absl::Seconds(1);
-  auto created = Queue::Create(options);
-  ASSERT_TRUE(created.ok()) << created.status();
-  const auto queue = *std::move(created);
+  const auto queue = NewSharedQueue(options);
   Connection other(path_);
   other.Do("BEGIN IMMEDIATE");
   const absl::Status status = Add(*queue, "x");
@@ -884,6 +881,7 @@ class SqliteKillTest : public SqliteEngineTest {
     worker.socket = absl::StrCat("sqlite:", path_);
     worker.queue = "killed";
     worker.lease = absl::Milliseconds(300);
+    worker.seed = KillRun::TheFlags().seed;
     return worker;
   }
 
@@ -891,7 +889,8 @@ class SqliteKillTest : public SqliteEngineTest {
 };
 
 TEST_F(SqliteKillTest, KeepsItsPromises) {
-  run_.Disturb(KillRun::TheFlags().kills, [] { return false; });
+  run_.Disturb([this] { return run_.kills() < KillRun::TheFlags().kills; },
+               [this] { run_.HarmOne(); });
   const KillReport report = run_.Finish();
   EXPECT_TRUE(report.violations.empty()) << report.Violations();
   EXPECT_GT(report.done, 0);

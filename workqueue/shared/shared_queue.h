@@ -200,11 +200,17 @@ class SharedQueue final : public PriorityInterface<T>,
   Clock* clock() const override { return queue_.clock(); }
 
   // DelayingInterface:
-  absl::StatusOr<bool> CancelWait(const T& item) override;
+  absl::StatusOr<bool> CancelWait(const T& item) override {
+    return ApplyOne<bool>(Operation::kCancelDelayed, item, "CancelDelayed()");
+  }
 
   // RateLimitingInterface:
-  absl::Status ForgetFailures(const T& item) override;
-  absl::StatusOr<int> CountFailures(const T& item) const override;
+  absl::Status ForgetFailures(const T& item) override {
+    return ApplyOne<bool>(Operation::kForget, item, "Forget()").status();
+  }
+  absl::StatusOr<int> CountFailures(const T& item) const override {
+    return ApplyOne<int>(Operation::kNumRequeues, item, "NumRequeues()");
+  }
   SharedFailures<T>* AsSharedFailures() override { return this; }
 
   // SharedFailures. All processes see the same failures, and the last error of
@@ -220,7 +226,9 @@ class SharedQueue final : public PriorityInterface<T>,
   absl::Status Requeue(Lease<T>* lease, const AddOptions& options) override;
   int FailuresBefore(const Lease<T>& lease) const override;
   bool EndsAreKnown() const override { return queue_.EndsAreKnown(); }
-  absl::StatusOr<bool> Unpark(const T& item) override;
+  absl::StatusOr<bool> Unpark(const T& item) override {
+    return ApplyOne<bool>(Operation::kUnpark, item, "Unpark()");
+  }
   absl::StatusOr<size_t> UnparkAll() override;
   absl::StatusOr<std::vector<FailedItem<T>>> Failing(
       size_t max) const override {
@@ -289,7 +297,10 @@ class SharedQueue final : public PriorityInterface<T>,
   // Applies operations that add items. `absl::CancelledError` if the queue has
   // been shut down or closed.
   absl::Status ApplyAdds(std::vector<Operation> adds);
-  absl::StatusOr<int64_t> ApplyOne(Operation operation) const;
+  // Applies an operation of `item`, and returns its result. Logs an error.
+  template <typename Result>
+  absl::StatusOr<Result> ApplyOne(Operation::Code code, const T& item,
+                                  absl::string_view call) const;
 
   // Returns the limits as the text of an operation has them.
   std::string TextOf(const FailureLedgerOptions& limits) const;
@@ -378,11 +389,14 @@ absl::Status SharedQueue<T>::Logged(absl::Status status, const T* item,
 }
 
 template <typename T>
-absl::StatusOr<int64_t> SharedQueue<T>::ApplyOne(Operation operation) const {
-  absl::StatusOr<std::vector<int64_t>> results =
-      queue_.Apply({std::move(operation)});
-  if (!results.ok()) return results.status();
-  return results->front();
+template <typename Result>
+absl::StatusOr<Result> SharedQueue<T>::ApplyOne(Operation::Code code,
+                                                const T& item,
+                                                absl::string_view call) const {
+  const absl::StatusOr<std::vector<int64_t>> results =
+      queue_.Apply({MakeOperation(code, item)});
+  if (!results.ok()) return Logged(results.status(), &item, call);
+  return static_cast<Result>(results->front());
 }
 
 template <typename T>
@@ -466,28 +480,6 @@ absl::Status SharedQueue<T>::AddItems(const AddOptions& options,
     retry.Cancel();
   }
   return Logged(std::move(status), only, "an addition");
-}
-
-template <typename T>
-absl::StatusOr<bool> SharedQueue<T>::CancelWait(const T& item) {
-  const absl::StatusOr<int64_t> result =
-      ApplyOne(MakeOperation(Operation::kCancelDelayed, item));
-  if (!result.ok()) return Logged(result.status(), &item, "CancelDelayed()");
-  return *result != internal::kFalse;
-}
-
-template <typename T>
-absl::Status SharedQueue<T>::ForgetFailures(const T& item) {
-  return Logged(ApplyOne(MakeOperation(Operation::kForget, item)).status(),
-                &item, "Forget()");
-}
-
-template <typename T>
-absl::StatusOr<int> SharedQueue<T>::CountFailures(const T& item) const {
-  const absl::StatusOr<int64_t> result =
-      ApplyOne(MakeOperation(Operation::kNumRequeues, item));
-  if (!result.ok()) return Logged(result.status(), &item, "NumRequeues()");
-  return static_cast<int>(*result);
 }
 
 template <typename T>
@@ -717,14 +709,6 @@ template <typename T>
 int SharedQueue<T>::FailuresBefore(const Lease<T>& lease) const {
   const HeldByLease* const leased = LeasedBy(lease);
   return leased == nullptr ? 0 : static_cast<int>(leased->held->failures);
-}
-
-template <typename T>
-absl::StatusOr<bool> SharedQueue<T>::Unpark(const T& item) {
-  const absl::StatusOr<int64_t> result =
-      ApplyOne(MakeOperation(Operation::kUnpark, item));
-  if (!result.ok()) return Logged(result.status(), &item, "Unpark()");
-  return *result != internal::kFalse;
 }
 
 template <typename T>

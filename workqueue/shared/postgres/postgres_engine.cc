@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <set>
 #include <string>
@@ -28,6 +29,7 @@
 #include "workqueue/clock/clock.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/redis/source_of_address.h"
+#include "workqueue/redis/ticks.h"
 #include "workqueue/shared/internal/open_shared_queue.h"
 #include "workqueue/shared/internal/queue_keys.h"
 #include "workqueue/shared/internal/table_engine.h"
@@ -227,6 +229,7 @@ absl::Status PostgresEngine::AddInTransaction(
     absl::Span<const std::string> items, absl::string_view schema) {
   absl::Status status = CheckSchema(schema);
   if (status.ok()) status = internal::CheckQueueName(queue);
+  if (status.ok()) status = internal::PostgresDatabase::CheckName(queue);
   if (status.ok()) status = CheckTransaction(connection);
   if (!status.ok()) return status;
   status =
@@ -238,8 +241,22 @@ absl::Status PostgresEngine::AddInTransaction(
         absl::StrCat("an item has ", item.size(), " bytes; the most is ",
                      internal::PostgresDatabase::kMaxItemBytes));
   }
-  return internal::PostgresDatabase::AddInTransaction(
-      connection, std::string(schema), queue, options, items);
+  // Not each version of the server has an infinite interval. The function takes
+  // so long a time as one.
+  const int64_t after =
+      std::min(internal::Ticks(absl::Microseconds(1))
+                   .From(options.after.value_or(absl::ZeroDuration())),
+               int64_t{1} << 53);
+  // A text would be in the encoding of the program's connection.
+  using Value = internal::PostgresValue;
+  return internal::PostgresConnection::ExecuteOn(
+      connection, {absl::StrCat("SELECT \"", schema,
+                                "\".add(convert_from($1, 'UTF8'), item, $2 * "
+                                "interval '1 microsecond', $3)"
+                                " FROM unnest($4::bytea[]) AS item"),
+                   {Value::Bytes(queue), Value::Number(after),
+                    Value::Number(options.priority),
+                    Value::BytesArray({items.begin(), items.end()})}});
 }
 
 std::string PostgresEngine::MigrationSql(absl::string_view schema) {

@@ -27,11 +27,8 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "absl/types/span.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/clock.h"
-#include "workqueue/interfaces.h"
-#include "workqueue/redis/ticks.h"
 #include "workqueue/shared/internal/engine.h"
 #include "workqueue/shared/internal/ordered_store.h"
 #include "workqueue/shared/internal/table_engine.h"
@@ -209,14 +206,6 @@ absl::Time MachineTime() { return Clock::GetRealClock()->TimeNow(); }
 
 std::string Quoted(absl::string_view name) {
   return absl::StrCat("\"", absl::StrReplaceAll(name, {{"\"", "\"\""}}), "\"");
-}
-
-absl::Status CheckName(absl::string_view name) {
-  constexpr size_t kMost = PostgresDatabase::kMaxItemBytes;
-  if (name.size() <= kMost) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("the name of the queue has ", name.size(),
-                   " bytes; the most is ", kMost));
 }
 
 absl::Status CheckVersion(absl::string_view schema, int64_t found) {
@@ -972,26 +961,11 @@ absl::Status PostgresDatabase::Tables::Commit() {
   return call_.writes ? rows.status() : NothingChanged(rows.status());
 }
 
-absl::Status PostgresDatabase::AddInTransaction(
-    pg_conn* connection, const std::string& schema, absl::string_view queue,
-    const AddOptions& options, absl::Span<const std::string> items) {
-  const absl::Status fits = CheckName(queue);
-  if (!fits.ok()) return fits;
-  // Not each version of the server has an infinite interval. The function takes
-  // so long a time as one.
-  const int64_t after =
-      std::min(Ticks(absl::Microseconds(1))
-                   .From(options.after.value_or(absl::ZeroDuration())),
-               int64_t{1} << 53);
-  // A text would be in the encoding of the program's connection.
-  return PostgresConnection::ExecuteOn(
-      connection, {absl::StrCat("SELECT ", Quoted(schema),
-                                ".add(convert_from($1, 'UTF8'), item, $2 * "
-                                "interval '1 microsecond', $3)"
-                                " FROM unnest($4::bytea[]) AS item"),
-                   {Value::Bytes(queue), Value::Number(after),
-                    Value::Number(options.priority),
-                    Value::BytesArray({items.begin(), items.end()})}});
+absl::Status PostgresDatabase::CheckName(absl::string_view name) {
+  if (name.size() <= kMaxItemBytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("the name of the queue has ", name.size(),
+                   " bytes; the most is ", kMaxItemBytes));
 }
 
 std::string PostgresDatabase::MigrationSql(const std::string& schema) {

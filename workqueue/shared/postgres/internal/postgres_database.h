@@ -18,8 +18,6 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "absl/types/span.h"
-#include "workqueue/interfaces.h"
 #include "workqueue/redis/wake_fd.h"
 #include "workqueue/shared/internal/table_engine.h"
 #include "workqueue/shared/postgres/internal/postgres_connection.h"
@@ -54,12 +52,8 @@ class PostgresDatabase final : public EngineDatabase {
   // The text that makes the tables in `schema`, or brings them up to date.
   static std::string MigrationSql(const std::string& schema);
 
-  // See `PostgresEngine`.
-  static absl::Status AddInTransaction(pg_conn* connection,
-                                       const std::string& schema,
-                                       absl::string_view queue,
-                                       const AddOptions& options,
-                                       absl::Span<const std::string> items);
+  // Returns an error if the name of a queue is too long.
+  static absl::Status CheckName(absl::string_view name);
 
   // Of an item with its group, and of a name. An entry of an index has 2,704
   // bytes at most, and is longer by some numbers.
