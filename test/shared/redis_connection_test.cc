@@ -278,6 +278,18 @@ TEST_F(RedisConnectionTest, AnErrorOfTheLoginShowsNoPassword) {
             absl::InternalError("the server says: ERR unknown command "));
 }
 
+TEST_F(RedisConnectionTest, AServerWithTooManyClientsMayHaveFewerLater) {
+  proxy_->SetHook([](std::string* reply) {
+    *reply = "-ERR max number of clients + cluster connections reached\r\n";
+  });
+  options_.acknowledging_replicas = 1;
+  for (const char* password : {"", "secret"}) {
+    options_.password = password;
+    const absl::Status status = Connect(kLongTimeout).status();
+    EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  }
+}
+
 TEST_F(RedisConnectionTest, ANameServerThatDoesNotAnswerHoldsNothingUp) {
   options_.address = absl::StrCat(kSilentHost, ":", server()->port());
   absl::Notification answers;

@@ -137,7 +137,7 @@ ServerError ErrorOf(absl::string_view text) {
   // All of it passes, or the server's name leads to another one.
   for (const char* prefix :
        {"LOADING", "MASTERDOWN", "READONLY", "NOREPLICAS", "CLUSTERDOWN",
-        "ERR max number of clients reached",
+        "ERR max number of clients",
         "ERR WAITAOF cannot be used with replica instances"}) {
     if (absl::StartsWith(text, prefix)) {
       return {absl::UnavailableError(message), true};
