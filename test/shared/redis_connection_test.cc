@@ -290,6 +290,22 @@ TEST_F(RedisConnectionTest, AServerWithTooManyClientsMayHaveFewerLater) {
   }
 }
 
+// It does not know whether it serves the keys until it is asked for some.
+TEST_F(RedisConnectionTest, AReplicaOfAClusterTellsWhereTheKeysAre) {
+  std::atomic<int> replies{0};
+  proxy_->SetHook([&replies](std::string* reply) {
+    *reply = replies++ == 0 ? "-ERR WAITAOF cannot be used with replica "
+                              "instances. Please also note that writes to "
+                              "replicas are just local.\r\n"
+                            : "-MOVED 1 127.0.0.1:7\r\n";
+  });
+  options_.acknowledging_replicas = 1;
+  const auto connection = MustConnect();
+  ASSERT_NE(connection, nullptr);
+  EXPECT_FALSE(Call(connection.get(), {"HGET", "a", "b"}, kLongTimeout).ok());
+  EXPECT_EQ(connection->moved_to(), "127.0.0.1:7");
+}
+
 TEST_F(RedisConnectionTest, ANameServerThatDoesNotAnswerHoldsNothingUp) {
   options_.address = absl::StrCat(kSilentHost, ":", server()->port());
   absl::Notification answers;

@@ -135,10 +135,8 @@ ServerError ErrorOf(absl::string_view text) {
   const std::string message = absl::StrCat("the server says: ", text);
   // The server has not begun, has become a replica, or is cut off from others.
   // All of it passes, or the server's name leads to another one.
-  for (const char* prefix :
-       {"LOADING", "MASTERDOWN", "READONLY", "NOREPLICAS", "CLUSTERDOWN",
-        "ERR max number of clients",
-        "ERR WAITAOF cannot be used with replica instances"}) {
+  for (const char* prefix : {"LOADING", "MASTERDOWN", "READONLY", "NOREPLICAS",
+                             "CLUSTERDOWN", "ERR max number of clients"}) {
     if (absl::StartsWith(text, prefix)) {
       return {absl::UnavailableError(message), true};
     }
@@ -259,9 +257,13 @@ absl::StatusOr<std::unique_ptr<RedisConnection>> RedisConnection::Connect(
     if (!status.ok()) return status;
   }
   if (options.acknowledging_replicas > 0) {
-    // Asks for none: only whether the server can.
+    // Asks for none: only whether the server can. A replica refuses it, and
+    // later refuses what writes, or says which node of the cluster can.
     status =
         connection->Call({"WAITAOF", "1", "0", "1"}, deadline - Now()).status();
+    if (absl::StrContains(status.message(), "with replica instances")) {
+      status = absl::OkStatus();
+    }
     if (absl::IsInternal(status)) {
       return absl::FailedPreconditionError(absl::StrCat(
           "acknowledging_replicas is ", options.acknowledging_replicas,
