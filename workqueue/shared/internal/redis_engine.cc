@@ -269,10 +269,12 @@ absl::StatusOr<std::string> RunOf(RedisConnection* connection,
   if (info.ok()) return FieldOf(TextOf(**info), "run_id");
   // Before it has a password, the server does not read what is as long as a
   // script.
-  if (MayPass(info.status()) || NeedsPassword(info.status())) {
-    return info.status();
+  const bool denied =
+      absl::IsPermissionDenied(info.status()) && !NeedsPassword(info.status());
+  if (denied || absl::StrContains(info.status().message(), "unknown command")) {
+    return std::string();
   }
-  return std::string();
+  return info.status();
 }
 
 // Returns the script of a request. If replicas acknowledge it, a request that
