@@ -248,6 +248,17 @@ TEST_F(RedisConnectionTest, AReplyThatDripsIsNotInTime) {
       absl::IsUnavailable(connection->Call({"PING"}, kTimeout).status()));
 }
 
+// It has not failed, although it takes more than half of the time.
+TEST_F(RedisConnectionTest, AReplyThatDripsMayBeInTime) {
+  const auto connection = MustConnect();
+  ASSERT_NE(connection, nullptr);
+  proxy_->Drip(true);
+  const std::string text(120, 'x');
+  const auto reply = Call(connection.get(), {"ECHO", text}, absl::Seconds(4));
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_EQ(TextOf(**reply), text);
+}
+
 TEST_F(RedisConnectionTest, ARequestThatTheServerDoesNotReadIsNotExecuted) {
   const auto connection = MustConnect();
   ASSERT_NE(connection, nullptr);

@@ -93,6 +93,14 @@ constexpr int kSocketType = SOCK_STREAM;
 // How much is encrypted at once.
 constexpr size_t kTlsPart = 65536;
 
+// Returns until when to wait for anything to come or to go. The machine of the
+// server may have gone without a word, and then another attempt needs time.
+absl::Time EndOfPatience(absl::Time deadline) {
+  const absl::Time now = Now();
+  return std::min(deadline,
+                  now + std::max((deadline - now) / 2, absl::Seconds(1)));
+}
+
 bool WouldBlock(int error) { return error == EAGAIN || error == EWOULDBLOCK; }
 
 // Returns a reader of replies that refuses arrays of more elements than any
@@ -467,14 +475,14 @@ absl::Status RedisConnection::SendBytes(absl::string_view bytes,
       return absl::UnavailableError(strerror(errno));
     }
     if (bytes.empty()) break;
-    absl::Status status = Await(fd_, POLLOUT, deadline);
+    absl::Status status = Await(fd_, POLLOUT, EndOfPatience(deadline));
     if (!status.ok()) return status;
   }
   return absl::OkStatus();
 }
 
 absl::Status RedisConnection::ReceiveBytes(absl::Time deadline) {
-  absl::Status status = Await(fd_, POLLIN, deadline);
+  absl::Status status = Await(fd_, POLLIN, EndOfPatience(deadline));
   if (!status.ok()) return status;
   char buffer[16384];
   const ssize_t size = recv(fd_, buffer, sizeof(buffer), 0);

@@ -60,7 +60,9 @@ absl::Status WithAdvice(const absl::Status& status, absl::string_view what,
 //
 // Each call keeps its timeout, whatever the server does: all that blocks is one
 // `poll()` for a socket that does not block, until one time for all parts of
-// the call. The time is that of the real `Clock`.
+// the call. The time is that of the real `Clock`. If nothing comes or goes for
+// half of the time that is left, and for a second, the connection counts as
+// broken, so that another one can be made within the time.
 //
 // After an `absl::UnknownError` the connection is broken, and further calls
 // return `absl::UnavailableError`. The state of a server that another one may
