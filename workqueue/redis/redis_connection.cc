@@ -295,7 +295,8 @@ RedisConnection::~RedisConnection() {
 }
 
 void RedisConnection::Break(absl::string_view why) {
-  if (!broken()) broken_ = std::string(why);
+  broken_ = true;
+  if (why_broken_.empty()) why_broken_ = std::string(why);
 }
 
 absl::StatusOr<HostLookup::Addresses> RedisConnection::Resolve(
@@ -389,12 +390,13 @@ absl::StatusOr<RedisReply> RedisConnection::Call(
   if (reader_->pos != reader_->len) Break("the server has sent too much");
   if (broken()) {
     return absl::UnavailableError(
-        absl::StrCat("the connection is broken: ", broken_));
+        absl::StrCat("the connection is broken: ", why_broken_));
   }
   std::string bytes = absl::StrCat("*", command.size(), "\r\n");
   for (absl::string_view word : command) {
     absl::StrAppend(&bytes, "$", word.size(), "\r\n", word, "\r\n");
   }
+  broken_ = true;  // until its reply is there
   absl::Status status = Send(bytes, deadline);
   if (!status.ok()) {
     // The server executes no command that it has not got as a whole.
@@ -522,6 +524,7 @@ absl::StatusOr<RedisReply> RedisConnection::Receive(absl::Time deadline) {
     }
     if (result != nullptr) {
       RedisReply reply(static_cast<redisReply*>(result));
+      broken_ = false;
       if (reply->type != REDIS_REPLY_ERROR) return reply;
       const ServerError error = ErrorOf(TextOf(*reply));
       NoteMove(TextOf(*reply));
@@ -532,7 +535,7 @@ absl::StatusOr<RedisReply> RedisConnection::Receive(absl::Time deadline) {
     if (status.ok()) status = Decrypt(deadline);
   }
   Break(status.message());
-  return absl::UnknownError(broken_);
+  return absl::UnknownError(why_broken_);
 }
 
 void RedisConnection::NoteMove(absl::string_view text) {

@@ -102,7 +102,7 @@ class RedisConnection {
   // Breaks the connection: its replies may be out of step.
   void Break(absl::string_view why);
 
-  bool broken() const { return !broken_.empty(); }
+  bool broken() const { return broken_; }
 
   // The address of the server, as the options or another node wrote it.
   const std::string& address() const { return address_; }
@@ -151,7 +151,10 @@ class RedisConnection {
   const std::unique_ptr<redisReader, FreeReader> reader_;
   std::unique_ptr<TlsSession> tls_;  // null if there is no TLS
   int fd_ = -1;
-  std::string broken_;  // why
+  // Whether the connection is broken, or a call is not over: it may end without
+  // memory to say so.
+  bool broken_ = false;
+  std::string why_broken_;
   std::string moved_to_;
 };
 

@@ -24,6 +24,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "hiredis/hiredis.h"
+#include "workqueue/base/exceptions.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/base/worker_pool.h"
 #include "workqueue/clock/clock.h"
@@ -539,7 +540,8 @@ absl::Status RedisEngine::Listen(EngineListener* listener,
   const absl::Status started = listener_.Start(
       kFirstRetryPause, kLastRetryPause, [this, listener](absl::Time* since) {
         NameThisThread(name_, "listen");
-        const absl::Status status = ListenOnce(listener, since);
+        const absl::Status status =
+            CatchAsStatus([&] { return ListenOnce(listener, since); });
         listener->OnDisconnected(status);
         MutexLock lock(&listen_mu_);
         listen_error_ = status;
