@@ -29,8 +29,10 @@ TEST(RedisConnectionTest, NeedsTheseFunctions) {
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,17 +44,24 @@ TEST(RedisConnectionTest, NeedsTheseFunctions) {
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
+#include "test/base/counted_heap.h"
+#include "test/base/every_allocation.h"
 #include "test/shared/redis_fixture.h"
 #include "test/shared/redis_server.h"
 #include "test/shared/reply_proxy.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/leader_election/internal/leader_lease.h"
+#include "workqueue/redis/host_lookup.h"
 #include "workqueue/redis/redis_options.h"
 #include "workqueue/redis/wake_fd.h"
+#include "workqueue/shared/internal/engine.h"
+#include "workqueue/shared/internal/redis_engine.h"
 #include "workqueue/testing/thread.h"
 
 namespace {
 
-constexpr char kSilentHost[] = "silent.example";
+// So long that each copy allocates memory.
+constexpr char kSilentHost[] = "a-silent-host.example";
 
 // Whether the thread is watched, and what such threads have done: calls that
 // may block without end, and polls.
@@ -248,6 +257,17 @@ TEST_F(RedisConnectionTest, AReplyThatDripsIsNotInTime) {
       absl::IsUnavailable(connection->Call({"PING"}, kTimeout).status()));
 }
 
+// It has not failed, although it takes more than half of the time.
+TEST_F(RedisConnectionTest, AReplyThatDripsMayBeInTime) {
+  const auto connection = MustConnect();
+  ASSERT_NE(connection, nullptr);
+  proxy_->Drip(true);
+  const std::string text(120, 'x');
+  const auto reply = Call(connection.get(), {"ECHO", text}, absl::Seconds(4));
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_EQ(TextOf(**reply), text);
+}
+
 TEST_F(RedisConnectionTest, ARequestThatTheServerDoesNotReadIsNotExecuted) {
   const auto connection = MustConnect();
   ASSERT_NE(connection, nullptr);
@@ -278,6 +298,34 @@ TEST_F(RedisConnectionTest, AnErrorOfTheLoginShowsNoPassword) {
             absl::InternalError("the server says: ERR unknown command "));
 }
 
+TEST_F(RedisConnectionTest, AServerWithTooManyClientsMayHaveFewerLater) {
+  proxy_->SetHook([](std::string* reply) {
+    *reply = "-ERR max number of clients + cluster connections reached\r\n";
+  });
+  options_.acknowledging_replicas = 1;
+  for (const char* password : {"", "secret"}) {
+    options_.password = password;
+    const absl::Status status = Connect(kLongTimeout).status();
+    EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  }
+}
+
+// It does not know whether it serves the keys until it is asked for some.
+TEST_F(RedisConnectionTest, AReplicaOfAClusterTellsWhereTheKeysAre) {
+  std::atomic<int> replies{0};
+  proxy_->SetHook([&replies](std::string* reply) {
+    *reply = replies++ == 0 ? "-ERR WAITAOF cannot be used with replica "
+                              "instances. Please also note that writes to "
+                              "replicas are just local.\r\n"
+                            : "-MOVED 1 127.0.0.1:7\r\n";
+  });
+  options_.acknowledging_replicas = 1;
+  const auto connection = MustConnect();
+  ASSERT_NE(connection, nullptr);
+  EXPECT_FALSE(Call(connection.get(), {"HGET", "a", "b"}, kLongTimeout).ok());
+  EXPECT_EQ(connection->moved_to(), "127.0.0.1:7");
+}
+
 TEST_F(RedisConnectionTest, ANameServerThatDoesNotAnswerHoldsNothingUp) {
   options_.address = absl::StrCat(kSilentHost, ":", server()->port());
   absl::Notification answers;
@@ -285,9 +333,9 @@ TEST_F(RedisConnectionTest, ANameServerThatDoesNotAnswerHoldsNothingUp) {
   for (int i = 0; i < 3; ++i) {
     const auto connection = Connect();
     EXPECT_TRUE(absl::IsUnavailable(connection.status()));
-    EXPECT_TRUE(
-        absl::StrContains(connection.status().message(),
-                          "cannot resolve silent.example: no answer in time"))
+    EXPECT_TRUE(absl::StrContains(connection.status().message(),
+                                  "cannot resolve a-silent-host.example: no "
+                                  "answer in time"))
         << connection.status();
   }
   EXPECT_EQ(lookups, 1) << "all attempts share it";
@@ -364,6 +412,87 @@ TEST_F(RedisConnectionTest, AHugeArrayIsRefusedBeforeItsMemoryIsTaken) {
     EXPECT_TRUE(connection->broken());
   }
 }
+
+#ifdef ABSL_HAVE_EXCEPTIONS
+
+// The allocation with each number fails. Otherwise the next call would take the
+// late reply for its own.
+TEST_F(RedisConnectionTest, ATimeoutWithoutMemoryBreaksTheConnection) {
+  bool failed = true;
+  for (int64_t failing = 1; failed; ++failing) {
+    const auto connection = MustConnect();
+    ASSERT_NE(connection, nullptr);
+    proxy_->Hold(true);
+    CountedHeap::until_failure_here = failing;
+    try {
+      connection->Call({"ECHO", "old"}, absl::Milliseconds(20)).IgnoreError();
+    } catch (const std::bad_alloc&) {
+    }
+    failed = std::exchange(CountedHeap::until_failure_here, 0) == 0;
+    proxy_->Hold(false);
+    const auto reply = connection->Call({"ECHO", "new"}, kLongTimeout);
+    if (reply.ok()) {
+      EXPECT_EQ(TextOf(**reply), "new") << failing;
+    }
+  }
+}
+
+TEST_F(RedisConnectionTest, ALookupWithoutMemoryEnds) {
+  const auto find = [] {
+    return HostLookup::Find(kSilentHost, 1, [](int fd) -> absl::Status {
+      pollfd ready = {fd, POLLIN, 0};
+      if (poll(&ready, 1, 1000) == 1) return absl::OkStatus();
+      return absl::DeadlineExceededError("it does not end");
+    });
+  };
+  ForEveryAllocation([&find] {
+    absl::Status status = absl::UnknownError("");
+    for (int i = 0; i < 20 && !status.ok(); ++i)
+      status = Persist(find).status();
+    EXPECT_EQ(status, absl::OkStatus());
+  });
+}
+
+class IgnoringListener final : public EngineListener {
+ public:
+  void OnListening(const std::string&) override {}
+  void OnDisconnected(const absl::Status&) override {}
+  void OnPush(HandedOut, int64_t) override {}
+  void OnDue(int64_t) override {}
+  void OnShutDown(int64_t) override {}
+  void OnChanged() override {}
+};
+
+TEST_F(RedisConnectionTest, AnEngineThatListensWithoutMemoryTriesAgain) {
+  options_.address = server()->socket_path();
+  ForEveryAllocation([this] {
+    IgnoringListener listener;
+    RedisEngine engine("q", 1, options_);
+    engine.Listen(&listener, Now() + kLongTimeout).IgnoreError();
+    engine.StopListening();
+  });
+}
+
+TEST_F(RedisConnectionTest, AnElectorWithoutMemoryTellsThatItMayNotListen) {
+  ASSERT_TRUE(SendTo(server()->socket_path(), {"ACL", "SETUSER", "worker", "on",
+                                               "nopass", "~*", "+@all"})
+                  .ok());
+  options_.address = server()->socket_path();
+  options_.username = "worker";
+  ForEveryAllocation([this] {
+    LeaderLease::Options election;
+    election.name = "election";
+    election.redis = options_;
+    absl::Notification told;
+    LeaderLease lease(election);
+    const absl::Status started =
+        lease.Listen([] {}, [&told](const absl::Status&) { told.Notify(); });
+    EXPECT_EQ(started, absl::OkStatus());
+    EXPECT_TRUE(told.WaitForNotificationWithTimeout(kLongTimeout));
+  });
+}
+
+#endif  // ABSL_HAVE_EXCEPTIONS
 
 }  // namespace
 }  // namespace workqueue::internal

@@ -31,6 +31,7 @@
 #include "workqueue/controller/async_reconcile.h"
 #include "workqueue/controller/controller.h"
 #include "workqueue/controller/reconcile.h"
+#include "workqueue/leader_election/internal/leader_lease.h"
 #include "workqueue/leader_election/leader_elector.h"
 #include "workqueue/redis/redis_options.h"
 #include "workqueue/shared/internal/engine.h"
@@ -145,6 +146,47 @@ TEST_F(SharedQueueDeadlineTest, ARequestThatIsNotReadIsNotInTime) {
   FailsInTime("Add", [&] { return queue->AddItems({}, {large}); });
   proxy_->Hold(false);
   EXPECT_TRUE(queue->Add("small"));
+}
+
+// The machine of the server is gone, which nobody tells the client. The name of
+// the server leads to another machine.
+TEST_F(SharedQueueDeadlineTest, ASilentConnectionIsLeftInTime) {
+  Options options = MakeOptions();
+  options.call_timeout = 6 * kTimeout;
+  const auto queue = Create(options);
+  ASSERT_NE(queue, nullptr);
+  proxy_->HoldThese();
+  EXPECT_EQ(queue->AddItems({}, {"a"}), absl::OkStatus());
+  proxy_->HoldThese();
+  const std::string large(1 << 20, 'x');  // more than the network takes
+  EXPECT_EQ(queue->AddItems({}, {large}), absl::OkStatus());
+  EXPECT_EQ(queue->Len(), 2u);
+
+  internal::LeaderLease::Options election;
+  election.name = "election";
+  election.redis = options.redis;
+  election.duration = absl::Hours(1);
+  election.timeout = options.call_timeout;
+  internal::LeaderLease lease(election);
+  ASSERT_TRUE(lease.Take().ok());
+  proxy_->HoldThese();
+  EXPECT_EQ(lease.Look().status(), absl::OkStatus());
+}
+
+// A request that is sent again gets the reply to the first one.
+TEST_F(SharedQueueDeadlineTest, AServerThatIsOnlySlowIsInTime) {
+  Options options = MakeOptions();
+  options.call_timeout = 5 * kTimeout;
+  const auto queue = Create(options);
+  ASSERT_NE(queue, nullptr);
+  server()->Pause();
+  Thread resumer([this] {
+    Clock::GetRealClock()->Sleep(3 * kTimeout);
+    server()->Resume();
+  });
+  EXPECT_EQ(queue->AddItems({}, {"a"}), absl::OkStatus());
+  resumer.join();
+  EXPECT_EQ(queue->Len(), 1u);
 }
 
 // The network keeps a request of which the client does not know whether it was

@@ -290,7 +290,10 @@ INSTANTIATE_TEST_SUITE_P(
         Demotion{"TryAgain", {{"TRYAGAIN Multiple keys request"}}},
         Demotion{"Ask", {{"ASK 1 127.0.0.1:1"}}},
         Demotion{"Busy", {{"BUSY Redis is busy running a script."}}},
-        Demotion{"MaxClients", {{"ERR max number of clients reached"}}}),
+        Demotion{"MaxClients", {{"ERR max number of clients reached"}}},
+        Demotion{
+            "MaxClientsOfACluster",
+            {{"ERR max number of clients + cluster connections reached"}}}),
     [](const auto& info) { return std::string(info.param.name); });
 
 // Each call of a queue that has "x" in process, once, and "ready" and

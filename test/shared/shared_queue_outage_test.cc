@@ -152,6 +152,19 @@ TEST_F(SharedQueueOutageTest, KnowsTheRunOfAServerThatWasBusyAtFirst) {
   EXPECT_EQ((*run)->len, 40u);
 }
 
+// Such a server closes the connection after its first words.
+TEST_F(SharedQueueOutageTest, AServerInProtectedModeIsTold) {
+  ReplyProxy proxy(server()->socket_path());
+  std::atomic<int> left{1};
+  proxy.SetHook([&left](std::string* reply) {
+    if (left-- > 0) *reply = "-DENIED Redis is running in protected mode\r\n";
+  });
+  Options options = MakeOptions();
+  options.redis.address = proxy.socket_path();
+  const absl::Status status = Queue::Create(options).status();
+  EXPECT_TRUE(absl::StrContains(status.message(), "DENIED")) << status;
+}
+
 TEST_F(SharedQueueOutageTest, WorkersComeBackByThemselves) {
   const auto queue = NewQueue();
   const auto other = NewQueue();

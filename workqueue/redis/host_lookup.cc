@@ -100,14 +100,20 @@ absl::StatusOr<HostLookup::Addresses> HostLookup::Find(
 absl::StatusOr<std::shared_ptr<HostLookup>> HostLookup::Begin(
     const std::string& host) {
   MutexLock lock(&mu);
-  std::shared_ptr<HostLookup>& lookup = AllInProgress()[{ProcessId(), host}];
-  if (lookup != nullptr) return lookup;
-  lookup = std::make_shared<HostLookup>();
-  const auto start = [lookup, host] {
-    sync::Thread([lookup, host] { lookup->Run(host); }).detach();
+  const auto it = AllInProgress().try_emplace({ProcessId(), host}).first;
+  if (it->second != nullptr) return it->second;
+  const auto lookup = std::make_shared<HostLookup>();
+  // Without memory, too, the lookup ends, so that there can be another one.
+  const auto start = [&lookup, it] {
+    sync::Thread([lookup, it] {
+      lookup->Run(it->first.second);
+      MutexLock lock(&mu);
+      AllInProgress().erase(it);
+      lookup->done_.Set();
+    }).detach();
   };
-  if (lookup->done_.ok() && TryCall(start)) return lookup;
-  AllInProgress().erase({ProcessId(), host});
+  if (lookup->done_.ok() && TryCall(start)) return it->second = lookup;
+  AllInProgress().erase(it);
   // It does not mean that a server is full.
   return absl::UnavailableError(absl::StrCat(
       "no thread or no file descriptor is left to resolve ", host));
@@ -117,13 +123,8 @@ void HostLookup::Run(const std::string& host) {
   NameThisThread("", "resolve");
   absl::StatusOr<Addresses> found =
       CatchAsStatus([&host] { return GetAddresses(host, 0); });
-  {
-    MutexLock lock(&mu_);
-    found_ = std::move(found);
-  }
-  MutexLock lock(&mu);
-  AllInProgress().erase({ProcessId(), host});
-  done_.Set();
+  MutexLock lock(&mu_);
+  found_ = std::move(found);
 }
 
 }  // namespace workqueue::internal

@@ -93,6 +93,14 @@ constexpr int kSocketType = SOCK_STREAM;
 // How much is encrypted at once.
 constexpr size_t kTlsPart = 65536;
 
+// Returns until when to wait for anything to come or to go. The machine of the
+// server may have gone without a word, and then another attempt needs time.
+absl::Time EndOfPatience(absl::Time deadline) {
+  const absl::Time now = Now();
+  return std::min(deadline,
+                  now + std::max((deadline - now) / 2, absl::Seconds(1)));
+}
+
 bool WouldBlock(int error) { return error == EAGAIN || error == EWOULDBLOCK; }
 
 // Returns a reader of replies that refuses arrays of more elements than any
@@ -135,10 +143,8 @@ ServerError ErrorOf(absl::string_view text) {
   const std::string message = absl::StrCat("the server says: ", text);
   // The server has not begun, has become a replica, or is cut off from others.
   // All of it passes, or the server's name leads to another one.
-  for (const char* prefix :
-       {"LOADING", "MASTERDOWN", "READONLY", "NOREPLICAS", "CLUSTERDOWN",
-        "ERR max number of clients reached",
-        "ERR WAITAOF cannot be used with replica instances"}) {
+  for (const char* prefix : {"LOADING", "MASTERDOWN", "READONLY", "NOREPLICAS",
+                             "CLUSTERDOWN", "ERR max number of clients"}) {
     if (absl::StartsWith(text, prefix)) {
       return {absl::UnavailableError(message), true};
     }
@@ -259,9 +265,13 @@ absl::StatusOr<std::unique_ptr<RedisConnection>> RedisConnection::Connect(
     if (!status.ok()) return status;
   }
   if (options.acknowledging_replicas > 0) {
-    // Asks for none: only whether the server can.
+    // Asks for none: only whether the server can. A replica refuses it, and
+    // later refuses what writes, or says which node of the cluster can.
     status =
         connection->Call({"WAITAOF", "1", "0", "1"}, deadline - Now()).status();
+    if (absl::StrContains(status.message(), "with replica instances")) {
+      status = absl::OkStatus();
+    }
     if (absl::IsInternal(status)) {
       return absl::FailedPreconditionError(absl::StrCat(
           "acknowledging_replicas is ", options.acknowledging_replicas,
@@ -285,7 +295,8 @@ RedisConnection::~RedisConnection() {
 }
 
 void RedisConnection::Break(absl::string_view why) {
-  if (!broken()) broken_ = std::string(why);
+  broken_ = true;
+  if (why_broken_.empty()) why_broken_ = std::string(why);
 }
 
 absl::StatusOr<HostLookup::Addresses> RedisConnection::Resolve(
@@ -379,12 +390,13 @@ absl::StatusOr<RedisReply> RedisConnection::Call(
   if (reader_->pos != reader_->len) Break("the server has sent too much");
   if (broken()) {
     return absl::UnavailableError(
-        absl::StrCat("the connection is broken: ", broken_));
+        absl::StrCat("the connection is broken: ", why_broken_));
   }
   std::string bytes = absl::StrCat("*", command.size(), "\r\n");
   for (absl::string_view word : command) {
     absl::StrAppend(&bytes, "$", word.size(), "\r\n", word, "\r\n");
   }
+  broken_ = true;  // until its reply is there
   absl::Status status = Send(bytes, deadline);
   if (!status.ok()) {
     // The server executes no command that it has not got as a whole.
@@ -465,14 +477,14 @@ absl::Status RedisConnection::SendBytes(absl::string_view bytes,
       return absl::UnavailableError(strerror(errno));
     }
     if (bytes.empty()) break;
-    absl::Status status = Await(fd_, POLLOUT, deadline);
+    absl::Status status = Await(fd_, POLLOUT, EndOfPatience(deadline));
     if (!status.ok()) return status;
   }
   return absl::OkStatus();
 }
 
 absl::Status RedisConnection::ReceiveBytes(absl::Time deadline) {
-  absl::Status status = Await(fd_, POLLIN, deadline);
+  absl::Status status = Await(fd_, POLLIN, EndOfPatience(deadline));
   if (!status.ok()) return status;
   char buffer[16384];
   const ssize_t size = recv(fd_, buffer, sizeof(buffer), 0);
@@ -512,6 +524,7 @@ absl::StatusOr<RedisReply> RedisConnection::Receive(absl::Time deadline) {
     }
     if (result != nullptr) {
       RedisReply reply(static_cast<redisReply*>(result));
+      broken_ = false;
       if (reply->type != REDIS_REPLY_ERROR) return reply;
       const ServerError error = ErrorOf(TextOf(*reply));
       NoteMove(TextOf(*reply));
@@ -522,7 +535,7 @@ absl::StatusOr<RedisReply> RedisConnection::Receive(absl::Time deadline) {
     if (status.ok()) status = Decrypt(deadline);
   }
   Break(status.message());
-  return absl::UnknownError(broken_);
+  return absl::UnknownError(why_broken_);
 }
 
 void RedisConnection::NoteMove(absl::string_view text) {

@@ -60,7 +60,9 @@ absl::Status WithAdvice(const absl::Status& status, absl::string_view what,
 //
 // Each call keeps its timeout, whatever the server does: all that blocks is one
 // `poll()` for a socket that does not block, until one time for all parts of
-// the call. The time is that of the real `Clock`.
+// the call. The time is that of the real `Clock`. If nothing comes or goes for
+// half of the time that is left, and for a second, the connection counts as
+// broken, so that another one can be made within the time.
 //
 // After an `absl::UnknownError` the connection is broken, and further calls
 // return `absl::UnavailableError`. The state of a server that another one may
@@ -100,7 +102,7 @@ class RedisConnection {
   // Breaks the connection: its replies may be out of step.
   void Break(absl::string_view why);
 
-  bool broken() const { return !broken_.empty(); }
+  bool broken() const { return broken_; }
 
   // The address of the server, as the options or another node wrote it.
   const std::string& address() const { return address_; }
@@ -149,7 +151,10 @@ class RedisConnection {
   const std::unique_ptr<redisReader, FreeReader> reader_;
   std::unique_ptr<TlsSession> tls_;  // null if there is no TLS
   int fd_ = -1;
-  std::string broken_;  // why
+  // Whether the connection is broken, or a call is not over: it may end without
+  // memory to say so.
+  bool broken_ = false;
+  std::string why_broken_;
   std::string moved_to_;
 };
 

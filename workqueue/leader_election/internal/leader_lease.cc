@@ -190,7 +190,9 @@ absl::Status LeaderLease::Listen(
         if (*since != absl::InfiniteFuture()) was_denied = false;
         if (absl::IsPermissionDenied(status) &&
             !std::exchange(was_denied, true)) {
-          denied(WithAdvice(status, key_, election_, redis_.address));
+          denied(CatchAsStatus([&] {
+            return WithAdvice(status, key_, election_, redis_.address);
+          }));
         }
       });
 }

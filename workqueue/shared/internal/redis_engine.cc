@@ -24,6 +24,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "hiredis/hiredis.h"
+#include "workqueue/base/exceptions.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/base/worker_pool.h"
 #include "workqueue/clock/clock.h"
@@ -269,10 +270,12 @@ absl::StatusOr<std::string> RunOf(RedisConnection* connection,
   if (info.ok()) return FieldOf(TextOf(**info), "run_id");
   // Before it has a password, the server does not read what is as long as a
   // script.
-  if (MayPass(info.status()) || NeedsPassword(info.status())) {
-    return info.status();
+  const bool denied =
+      absl::IsPermissionDenied(info.status()) && !NeedsPassword(info.status());
+  if (denied || absl::StrContains(info.status().message(), "unknown command")) {
+    return std::string();
   }
-  return std::string();
+  return info.status();
 }
 
 // Returns the script of a request. If replicas acknowledge it, a request that
@@ -537,7 +540,8 @@ absl::Status RedisEngine::Listen(EngineListener* listener,
   const absl::Status started = listener_.Start(
       kFirstRetryPause, kLastRetryPause, [this, listener](absl::Time* since) {
         NameThisThread(name_, "listen");
-        const absl::Status status = ListenOnce(listener, since);
+        const absl::Status status =
+            CatchAsStatus([&] { return ListenOnce(listener, since); });
         listener->OnDisconnected(status);
         MutexLock lock(&listen_mu_);
         listen_error_ = status;
