@@ -147,9 +147,9 @@ class MetricsProvider {
     return nullptr;
   }
 
-  // The number of requests to the engine that failed, also those of a
-  // `Create()`, or that it has refused in part because its memory is full. The
-  // default returns null.
+  // The number of requests to the engine that failed, or that it has refused in
+  // part because its memory is full. A `Create()` that fails because of the
+  // engine's settings or items counts, too. The default returns null.
   virtual std::unique_ptr<CounterMetric> NewEngineErrorsMetric(
       absl::string_view /*name*/) {
     return nullptr;
