@@ -132,8 +132,8 @@ class MetricsProvider {
 
   // The number of items that have failed, by an `AddRateLimited()`, and have
   // not been forgotten since: `RateLimiter::NumTracked()` of the queue's
-  // limiter. Set every 500 ms, unless the limiter does not know the number. The
-  // default returns null.
+  // limiter. Made when the limiter first knows the number, and set every 500 ms
+  // while it does. The default returns null.
   virtual std::unique_ptr<SettableGaugeMetric> NewFailingItemsMetric(
       absl::string_view /*name*/) {
     return nullptr;

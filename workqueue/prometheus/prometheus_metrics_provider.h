@@ -31,7 +31,7 @@ namespace workqueue {
 //     workqueue_longest_running_processor_seconds  gauge
 //     workqueue_oldest_queued_seconds              gauge (*)
 //     workqueue_waiting_items                      gauge (*)
-//     workqueue_failing_items                      gauge (*)
+//     workqueue_failing_items                      gauge (*), if known
 //     workqueue_retries_total                      counter
 //
 // A `SharedQueue` also has these metrics:
