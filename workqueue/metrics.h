@@ -145,7 +145,8 @@ class MetricsProvider {
 
   // The number of items that have failed, by an `AddRateLimited()`, and have
   // not been forgotten since: `RateLimiter::NumTracked()` of the queue's
-  // limiter. Set every 500 ms, unless the limiter does not know the number.
+  // limiter. Made when the limiter first knows the number, and set every 500 ms
+  // while it does.
   virtual std::unique_ptr<SettableGaugeMetric> NewFailingItemsMetric(
       absl::string_view /*name*/) {
     return nullptr;
@@ -158,8 +159,9 @@ class MetricsProvider {
     return nullptr;
   }
 
-  // The number of requests to the engine that failed, also those of a
-  // `Create()`, or that it has refused in part because its memory is full.
+  // The number of requests to the engine that failed, or that it has refused in
+  // part because its memory is full. A `Create()` that fails because of the
+  // engine's settings or items counts, too.
   virtual std::unique_ptr<CounterMetric> NewEngineErrorsMetric(
       absl::string_view /*name*/) {
     return nullptr;

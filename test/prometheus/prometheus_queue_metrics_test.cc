@@ -367,6 +367,42 @@ TEST_F(PrometheusQueueMetricsTest, ADestroyedQueueShowsNoWork) {
   EXPECT_EQ(Value("workqueue_longest_running_processor_seconds", "pods"), 0);
 }
 
+// The items of a shared queue are still there, and nobody knows how many. Its
+// engine may be away.
+TEST_F(PrometheusQueueMetricsTest, ADestroyedSharedQueueSaysNothingOfItsItems) {
+  const auto new_gauges = [this] {
+    std::vector<std::unique_ptr<SettableGaugeMetric>> gauges;
+    gauges.push_back(provider_->NewEngineDepthMetric("pods"));
+    gauges.push_back(provider_->NewEngineWaitingItemsMetric("pods"));
+    gauges.push_back(provider_->NewEngineFailingItemsMetric("pods"));
+    gauges.push_back(provider_->NewEngineParkedItemsMetric("pods"));
+    gauges.push_back(provider_->NewEngineUnreachableSecondsMetric("pods"));
+    gauges.push_back(provider_->NewEngineWrongSettingsMetric("pods"));
+    gauges.push_back(provider_->NewOldestQueuedSecondsMetric("pods"));
+    for (const auto& gauge : gauges) gauge->Set(3);
+    return gauges;
+  };
+  for (int i = 0; i < 2; ++i) {
+    auto one = new_gauges();
+    auto other = new_gauges();
+    one.clear();
+    EXPECT_EQ(Sampled().size(), other.size());
+    EXPECT_EQ(Value("workqueue_depth", "pods"), 3);
+    other.clear();
+    EXPECT_EQ(Sampled(), Samples());
+  }
+}
+
+// Though no queue in memory should have the name of a shared one.
+TEST_F(PrometheusQueueMetricsTest, AQueueInMemoryKeepsItsGauges) {
+  const auto queue = NewQueue("pods");
+  provider_->NewEngineDepthMetric("pods");
+  provider_->NewEngineFailingItemsMetric("pods");
+  queue->Add("a");
+  EXPECT_EQ(Value("workqueue_depth", "pods"), 1);
+  EXPECT_EQ(Value("workqueue_failing_items", "pods"), 0);
+}
+
 TEST_F(PrometheusQueueMetricsTest, TheNextQueueOfANameCountsOn) {
   for (int queues = 1; queues <= 3; ++queues) {
     const auto queue = NewQueue("pods");
@@ -493,11 +529,13 @@ TEST_F(PrometheusQueueMetricsTest, IsThreadSafe) {
         const auto latency = provider_->NewLatencyMetric("pods");
         const auto unfinished =
             provider_->NewUnfinishedWorkSecondsMetric("pods");
+        const auto parked = provider_->NewEngineParkedItemsMetric("pods");
         depth->Inc();
         depths->Inc(round % 40);
         adds->Inc();
         latency->Observe(i);
         unfinished->Set(round);
+        parked->Set(round);
         if (round % 100 == 0) Scrape(*registry_);
       }
     });
@@ -508,6 +546,7 @@ TEST_F(PrometheusQueueMetricsTest, IsThreadSafe) {
   EXPECT_EQ(Value("workqueue_queue_duration_seconds_count", "pods"),
             kThreads * kRounds);
   EXPECT_EQ(Value("workqueue_unfinished_work_seconds", "pods"), 0);
+  EXPECT_EQ(Value("workqueue_parked_items", "pods"), std::nullopt);
 }
 
 }  // namespace

@@ -596,7 +596,6 @@ TEST_F(MemoryEngineTest, ARequestWithoutAnAnswerIsTold) {
   EXPECT_EQ(metrics.values(MetricKind::kEngineUnreachable).back(), 0);
 }
 
-// A program may try again and again to create its queue.
 #ifdef ABSL_HAVE_EXCEPTIONS
 
 // Else all later calls would wait for it.
@@ -639,6 +638,25 @@ TEST_F(MemoryEngineTest, BeforeTheFirstAnswerNoMetricSaysThatItIsEmpty) {
   EXPECT_EQ(told(metrics), 6u);
   EXPECT_EQ(metrics.values(MetricKind::kEngineDepth).back(), 1);
   EXPECT_EQ(metrics.count(MetricKind::kEngineErrors), 1);
+}
+
+// A program may try again and again to create its queue.
+TEST_F(MemoryEngineTest, AQueueThatIsRefusedCountsAsAnError) {
+  StagedSource source(&engine_);
+  source.set_settings(internal::EngineSettings{"a is b, not c"});
+  RecordingMetrics metrics;
+  auto options = Options("c");
+  options.engine = &source;
+  options.metrics_provider = &metrics;
+  options.require_durable_server = true;
+  EXPECT_TRUE(absl::IsFailedPrecondition(Queue::Create(options).status()));
+  EXPECT_EQ(metrics.count(MetricKind::kEngineErrors), 1);
+  source.set_settings(internal::EngineSettings());
+  ASSERT_TRUE(Add(*a_, "x").ok());
+  options.fair.dimensions.resize(1);
+  options.fair.dimensions[0].group_of = [](const std::string& x) { return x; };
+  EXPECT_TRUE(absl::IsFailedPrecondition(Queue::Create(options).status()));
+  EXPECT_EQ(metrics.count(MetricKind::kEngineErrors), 2);
 }
 
 TEST_F(MemoryEngineTest, SettingsThatCannotBeSeenAreNotRight) {

@@ -99,8 +99,11 @@ TEST_P(QueueGaugesTest, FailingItemsAreNotReportedIfTheLimiterDoesNotKnow) {
   Start(std::make_unique<ScriptedLimiter>(&script));
   queue_->AddRateLimited("a");
   clock_.Step(kPeriod);
-  EXPECT_TRUE(metrics_.values(MetricKind::kFailingItems).empty());
+  EXPECT_TRUE(metrics_.record(MetricKind::kFailingItems).names.empty())
+      << "a gauge that is not set says 0";
   EXPECT_EQ(metrics_.values(MetricKind::kWaitingItems).back(), 1);
+  script.num_tracked = 1;
+  EXPECT_EQ(Next(MetricKind::kFailingItems), 1);
 }
 
 TEST_P(QueueGaugesTest, OldestQueued) {

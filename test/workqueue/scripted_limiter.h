@@ -5,8 +5,10 @@
 #define WORKQUEUE_TEST_WORKQUEUE_SCRIPTED_LIMITER_H_
 
 #include <algorithm>
+#include <cstddef>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +25,8 @@ struct LimiterScript {
   std::map<std::string, absl::Duration> delays;
   // The maximum.
   absl::Duration max_delay = absl::InfiniteDuration();
+  // The number of tracked items.
+  std::optional<size_t> num_tracked;
   // "When <item>" and "Forget <item>", in the order of the calls.
   std::vector<std::string> calls;
   // Runs at the beginning of `When()`.
@@ -49,6 +53,7 @@ class ScriptedLimiter final : public RateLimiter<std::string> {
     return static_cast<int>(std::count(script_->calls.begin(),
                                        script_->calls.end(), "When " + item));
   }
+  std::optional<size_t> NumTracked() override { return script_->num_tracked; }
   absl::Duration MaxDelay() const override { return script_->max_delay; }
 
  private:

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
@@ -220,20 +221,22 @@ std::unique_ptr<Ticker> SampleGauge(
     std::function<std::optional<size_t>()> sample) {
   provider = ProviderFor(name, provider);
   if (provider == nullptr) return nullptr;
-  const std::shared_ptr<SettableGaugeMetric> gauge = (provider->*make)(name);
-  if (gauge == nullptr) return nullptr;
   const auto errors =
       std::make_shared<ErrorLog>("queue", name, log_sink, loop->clock());
-  return std::make_unique<Ticker>(
-      std::move(loop), [errors, gauge, sample = std::move(sample)] {
-        errors->Try([] { return "a gauge cannot be set"; },
-                    [&] {
-                      const std::optional<size_t> value = sample();
-                      if (value.has_value()) {
-                        gauge->Set(static_cast<double>(*value));
-                      }
-                    });
-      });
+  auto tick = [errors, provider, make, name = std::string(name),
+               gauge = std::shared_ptr<SettableGaugeMetric>(),
+               sample = std::move(sample)]() mutable {
+    errors->Try([] { return "a gauge cannot be set"; },
+                [&] {
+                  const std::optional<size_t> value = sample();
+                  if (!value.has_value()) return;
+                  if (make != nullptr) gauge = (provider->*make)(name);
+                  make = nullptr;
+                  if (gauge != nullptr) gauge->Set(static_cast<double>(*value));
+                });
+  };
+  tick();
+  return std::make_unique<Ticker>(std::move(loop), std::move(tick));
 }
 
 }  // namespace workqueue::internal

@@ -58,13 +58,14 @@ class Ticker final : private WaitingLoop::Client {
 using MakeGauge = std::unique_ptr<SettableGaugeMetric> (MetricsProvider::*)(
     absl::string_view name);
 
-// Sets a gauge of the queue `name` to the result of `sample()` at each tick,
-// until the result is destroyed. If `sample()` returns nothing, the gauge is
-// not set. If it throws, or the gauge, the error is logged.
+// Sets a gauge of the queue `name` to the result of `sample()`, now and at each
+// tick, until the result is destroyed. If `sample()` returns nothing, the gauge
+// is not set. If it throws, or the gauge, the error is logged.
 //
-// Makes the gauge with the provider's function `make`. Chooses the provider as
-// `QueueMetrics::Create()` does. Returns null if there is no gauge. `log_sink`
-// may be null.
+// Makes the gauge with the provider's function `make` when there is a value
+// first: a gauge that is not set says 0. Chooses the provider as
+// `QueueMetrics::Create()` does. Returns null if there is none. `log_sink` may
+// be null.
 std::unique_ptr<Ticker> SampleGauge(
     absl::string_view name, MetricsProvider* provider, MakeGauge make,
     LogSink* log_sink, std::shared_ptr<WaitingLoop> loop,

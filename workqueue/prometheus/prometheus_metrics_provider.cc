@@ -105,7 +105,8 @@ class Provider final : public PrometheusMetricsProvider {
 
   // MetricsProvider:
   std::unique_ptr<GaugeMetric> NewDepthMetric(absl::string_view name) override {
-    return NewShare(depth_, QueueLabels(name));
+    return std::make_unique<internal::GaugeShare>(
+        combined_gauges_.Keep(depth_, QueueLabels(name)));
   }
   std::unique_ptr<CounterMetric> NewAddsMetric(
       absl::string_view name) override {
@@ -129,7 +130,7 @@ class Provider final : public PrometheusMetricsProvider {
   }
   std::unique_ptr<SettableGaugeMetric> NewOldestQueuedSecondsMetric(
       absl::string_view name) override {
-    return NewMax(oldest_queued_, QueueLabels(name));
+    return NewPassingMax(oldest_queued_, QueueLabels(name));
   }
   std::unique_ptr<SettableGaugeMetric> NewWaitingItemsMetric(
       absl::string_view name) override {
@@ -160,27 +161,27 @@ class Provider final : public PrometheusMetricsProvider {
   }
   std::unique_ptr<SettableGaugeMetric> NewEngineUnreachableSecondsMetric(
       absl::string_view name) override {
-    return NewMax(engine_unreachable_, QueueLabels(name));
+    return NewPassingMax(engine_unreachable_, QueueLabels(name));
   }
   std::unique_ptr<SettableGaugeMetric> NewEngineWrongSettingsMetric(
       absl::string_view name) override {
-    return NewMax(engine_wrong_settings_, QueueLabels(name));
+    return NewPassingMax(engine_wrong_settings_, QueueLabels(name));
   }
   std::unique_ptr<SettableGaugeMetric> NewEngineParkedItemsMetric(
       absl::string_view name) override {
-    return NewMax(engine_parked_, QueueLabels(name));
+    return NewPassingMax(engine_parked_, QueueLabels(name));
   }
   std::unique_ptr<SettableGaugeMetric> NewEngineDepthMetric(
       absl::string_view name) override {
-    return NewMax(depth_, QueueLabels(name));
+    return NewPassingMax(depth_, QueueLabels(name));
   }
   std::unique_ptr<SettableGaugeMetric> NewEngineWaitingItemsMetric(
       absl::string_view name) override {
-    return NewMax(waiting_items_, QueueLabels(name));
+    return NewPassingMax(waiting_items_, QueueLabels(name));
   }
   std::unique_ptr<SettableGaugeMetric> NewEngineFailingItemsMetric(
       absl::string_view name) override {
-    return NewMax(failing_items_, QueueLabels(name));
+    return NewPassingMax(failing_items_, QueueLabels(name));
   }
   std::unique_ptr<CounterMetric> NewEngineDataLossesMetric(
       absl::string_view name) override {
@@ -298,12 +299,19 @@ class Provider final : public PrometheusMetricsProvider {
   }
   std::unique_ptr<SettableGaugeMetric> NewSum(
       Gauges* family, const prometheus::Labels& labels) {
-    return combined_gauges_.NewPart(&family->Add(labels),
+    combined_gauges_.Keep(family, labels);
+    return combined_gauges_.NewPart(family, labels,
                                     internal::CombinedGauges::Sum);
   }
   std::unique_ptr<SettableGaugeMetric> NewMax(
       Gauges* family, const prometheus::Labels& labels) {
-    return combined_gauges_.NewPart(&family->Add(labels),
+    combined_gauges_.Keep(family, labels);
+    return NewPassingMax(family, labels);
+  }
+  // Without a queue nobody knows the value.
+  std::unique_ptr<SettableGaugeMetric> NewPassingMax(
+      Gauges* family, const prometheus::Labels& labels) {
+    return combined_gauges_.NewPart(family, labels,
                                     internal::CombinedGauges::Max);
   }
 

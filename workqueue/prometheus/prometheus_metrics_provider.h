@@ -31,7 +31,7 @@ namespace workqueue {
 //     workqueue_longest_running_processor_seconds  gauge
 //     workqueue_oldest_queued_seconds              gauge (*)
 //     workqueue_waiting_items                      gauge (*)
-//     workqueue_failing_items                      gauge (*)
+//     workqueue_failing_items                      gauge (*), if known
 //     workqueue_retries_total                      counter
 //
 // A `SharedQueue` also has these metrics:
@@ -103,8 +103,10 @@ namespace workqueue {
 // `leader_election_master_status` show the maximum. Those of a `SharedQueue`
 // that count the items of the whole queue do so, too; no queue in memory should
 // have its name. A queue or controller leaves the gauges when it is destroyed.
-// Time series are never removed: the next queue or controller of the name
-// continues its counters and histograms.
+// The gauges of the engine of a `SharedQueue` and of its items are removed with
+// the last queue of the name, because these are still there, and so is
+// `workqueue_oldest_queued_seconds`. Other time series are never removed: the
+// next queue or controller of the name continues its counters and histograms.
 //
 // Thread-safe. A registry can have one provider at a time. Any thread may
 // scrape the registry. Requires prometheus-cpp, which requires exceptions.

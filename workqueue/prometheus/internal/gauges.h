@@ -30,11 +30,13 @@ namespace workqueue::internal {
 //
 // This class combines the values of several queues or controllers in one gauge.
 // It does so for all gauges of a provider. Each queue or controller sets its
-// own value. Without values a gauge shows 0.
+// own value. A gauge is removed with its last part, unless it is kept: then it
+// shows 0.
 //
 // Thread-safe. Must outlive the parts.
 class CombinedGauges {
  public:
+  using Family = prometheus::Family<prometheus::Gauge>;
   using Combine = double (*)(double, double);
   static double Sum(double a, double b) { return a + b; }
   static double Max(double a, double b) { return (std::max)(a, b); }
@@ -43,29 +45,54 @@ class CombinedGauges {
   CombinedGauges(const CombinedGauges&) = delete;
   CombinedGauges& operator=(const CombinedGauges&) = delete;
 
-  // Returns the part of one queue or controller in `gauge`, which must outlive
-  // this object. The part's value counts from the first `Set()` until the part
+  // Returns the gauge that has `labels` in `family`, and keeps it. `family`
+  // must outlive this object, here and below.
+  prometheus::Gauge* Keep(Family* family, const prometheus::Labels& labels) {
+    MutexLock lock(&mu_);
+    prometheus::Gauge* const gauge = &family->Add(labels);
+    series_[gauge].kept = true;
+    return gauge;
+  }
+
+  // Returns the part of one queue or controller in the gauge that has `labels`
+  // in `family`. The part's value counts from the first `Set()` until the part
   // is destroyed. `combine` starts with 0, and gets the result so far and the
-  // next value. It is the same one in all calls for `gauge`, unless a queue in
+  // next value. It is the same one in all calls for a gauge, unless a queue in
   // memory has the name of a shared one: then nobody knows what the gauge
   // shows.
-  std::unique_ptr<SettableGaugeMetric> NewPart(prometheus::Gauge* gauge,
+  std::unique_ptr<SettableGaugeMetric> NewPart(Family* family,
+                                               const prometheus::Labels& labels,
                                                Combine combine) {
-    return std::make_unique<Part>(this, gauge, combine);
+    return std::make_unique<Part>(this, family, labels, combine);
   }
 
  private:
+  class Part;
+
+  struct Series {
+    IntrusiveList<Part> parts;
+    bool kept = false;
+  };
+
   class Part final : public SettableGaugeMetric, public IntrusiveLink<Part> {
    public:
-    Part(CombinedGauges* gauges, prometheus::Gauge* gauge, Combine combine)
-        : gauges_(gauges), gauge_(gauge), combine_(combine) {
+    Part(CombinedGauges* gauges, Family* family,
+         const prometheus::Labels& labels, Combine combine)
+        : gauges_(gauges), family_(family), combine_(combine) {
       MutexLock lock(&gauges_->mu_);
-      gauges_->parts_[gauge_].PushBack(this);
+      gauge_ = &family_->Add(labels);
+      gauges_->series_[gauge_].parts.PushBack(this);
     }
     ~Part() override {
       MutexLock lock(&gauges_->mu_);
-      gauges_->parts_[gauge_].Remove(this);
-      Show();
+      Series& series = gauges_->series_[gauge_];
+      series.parts.Remove(this);
+      if (series.kept || !series.parts.empty()) {
+        Show();
+      } else {
+        gauges_->series_.erase(gauge_);
+        family_->Remove(gauge_);
+      }
     }
 
     void Set(double value) override {
@@ -81,22 +108,22 @@ class CombinedGauges {
     void Show() ABSL_EXCLUSIVE_LOCKS_REQUIRED(gauges_->mu_)
         ABSL_NO_THREAD_SAFETY_ANALYSIS {
       double combined = 0;
-      for (const Part* part = gauges_->parts_[gauge_].front(); part != nullptr;
-           part = part->next()) {
+      for (const Part* part = gauges_->series_[gauge_].parts.front();
+           part != nullptr; part = part->next()) {
         combined = combine_(combined, part->value_);
       }
       gauge_->Set(combined);
     }
 
     CombinedGauges* const gauges_;
-    prometheus::Gauge* const gauge_;
+    Family* const family_;
     const Combine combine_;
+    prometheus::Gauge* gauge_;
     double value_ ABSL_GUARDED_BY(gauges_->mu_) = 0;
   };
 
   sync::Mutex mu_;
-  // The parts of each gauge.
-  std::map<prometheus::Gauge*, IntrusiveList<Part>> parts_ ABSL_GUARDED_BY(mu_);
+  std::map<prometheus::Gauge*, Series> series_ ABSL_GUARDED_BY(mu_);
 };
 
 // GaugeShare

@@ -133,7 +133,7 @@ std::string NameOf(const SharedQueueOptionsBase& options, size_t i) {
                                 : options.name;
 }
 
-// Counts an error of the engine before there are partitions, which count it.
+// Counts an error of the engine that no partition counts.
 void CountError(const SharedQueueOptionsBase& options) {
   for (size_t i = 0; i < static_cast<size_t>(options.partitions); ++i) {
     TryCall([&] {
@@ -185,7 +185,10 @@ absl::Status OpenPartitions(const SharedQueueOptionsBase& options,
   for (const auto& found : problems) {
     if (!found.ok()) return found.status();
     absl::Status status = TellProblem(options, *found, &told);
-    if (!status.ok()) return status;
+    if (!status.ok()) {
+      CountError(options);
+      return status;
+    }
   }
   absl::Status status = PartitionedQueue::ForEach(
       n, [&](size_t i) { return (*partitions)[i]->Start(deadline); });

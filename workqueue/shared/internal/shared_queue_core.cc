@@ -235,6 +235,7 @@ absl::Status SharedQueueCore::Start(absl::Time deadline) {
     Send(&call);
     if (!call.status.ok()) return call.status;
     if (options_.set_groups && call.results.front() == kFalse) {
+      Report([](SharedQueueMetrics* metrics) { Increment(metrics->errors); });
       return absl::FailedPreconditionError(absl::StrCat(
           "fair is given, but items are queued in \"", options_.name,
           "\" that were added without groups; let the workers empty the queue "
