@@ -579,7 +579,6 @@ bool ControllerCore::Advance(StopCall* call) {
       }
       if (MustWait(*call) && now < call->deadline()) return false;
       if (call->stage == Stage::kStart) {
-        if (state_ != State::kRunning) call->until = absl::InfinitePast();
         call->stage = Stage::kSources;
         continue;
       }
@@ -588,6 +587,8 @@ bool ControllerCore::Advance(StopCall* call) {
         break;
       }
       call->sources_returned = running_sources_ == 0;
+      // Nobody would reconcile what is queued.
+      if (state_ != State::kRunning) call->until = absl::InfinitePast();
     }
     CloseQueue();
     MutexLock lock(&mu_);
