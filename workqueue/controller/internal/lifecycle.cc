@@ -583,7 +583,8 @@ bool ControllerCore::Advance(StopCall* call) {
         continue;
       }
       if (call->stage == Stage::kWorkers) {
-        workers_ended = state_ == State::kRunning && running_workers_ == 0;
+        workers_ended =
+            running_workers_ == 0 && (state_ == State::kRunning || shared_);
         break;
       }
       call->sources_returned = running_sources_ == 0;
@@ -595,8 +596,8 @@ bool ControllerCore::Advance(StopCall* call) {
     call->abandoned_before = abandoning_.HasBeenNotified();
     call->stage = Stage::kWorkers;
   }
-  // Workers without work may not have ended yet, and a controller that does not
-  // run has no workers. The queue decides these cases.
+  // Workers without work may not have ended yet, and without workers items may
+  // be left in memory. The queue decides these cases.
   const bool done =
       (workers_ended && EndsAreKnown()) || IsKnownIdle(call->until);
   if (!done) BeginAbandoning();
