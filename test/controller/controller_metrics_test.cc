@@ -33,7 +33,9 @@
 #include "workqueue/controller/metrics.h"
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/controller/source.h"
+#include "workqueue/interfaces.h"
 #include "workqueue/metrics.h"
+#include "workqueue/testing/manual_executor.h"
 #include "workqueue/testing/thread.h"
 #include "workqueue/timer/waiting_loop.h"
 
@@ -274,6 +276,34 @@ TEST_P(ControllerMetricsTest, AnActiveWorkerIsOneThatReconciles) {
   AddAndAwait(*controller, "a");
   EXPECT_EQ(Noted().size(), 1u);
   EXPECT_EQ(provider_.record().sums().count("test active"), 0u);
+}
+
+TEST_P(ControllerMetricsTest, AReconciliationThatDoesNotBeginIsNotMeasured) {
+  ManualExecutor executor;
+  std::atomic<bool> counts{false};
+  std::atomic<int> looks{0};
+  ControllerOptions<std::string> options = Options(Succeed);
+  options.metrics_provider = &provider_;
+  options.executor = &executor;
+  options.reconcile = nullptr;
+  options.reconcile_async = [](const std::string&, const AsyncReconcileContext&,
+                               ReconcileCompletion) { ADD_FAILURE(); };
+  Source<std::string>& source = options.sources.emplace_back();
+  source.run = [](SourceContext<std::string>&) { return absl::OkStatus(); };
+  // The first term is that in which the item is acquired.
+  source.term = [&] { return counts && ++looks > 1 ? 0 : 1; };
+  const auto controller = Started(std::move(options));
+  executor.RunAll();
+  AddOptions retry;
+  retry.retry = true;
+  controller->queue().AddWithOptions(retry, {"a"});
+  counts = true;
+  executor.RunAll();
+  EXPECT_GT(looks, 1);
+  controller->Stop(absl::ZeroDuration());
+  executor.RunAll();
+  EXPECT_EQ(provider_.record().sums(), (Sums{{"test max", 100}}));
+  EXPECT_TRUE(provider_.record().observed().empty());
 }
 
 TEST_P(ControllerMetricsTest, ARunningSourceIsCounted) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/base/config.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/cord.h"
@@ -28,6 +29,7 @@
 #include "workqueue/lease.h"
 #include "workqueue/rate_limiting_queue.h"
 #include "workqueue/testing/thread.h"
+#include "workqueue/timer/waiting_loop.h"
 
 namespace workqueue::controller_start_stop_test {
 namespace {
@@ -314,7 +316,51 @@ TEST_P(SourceTest, ASourceMayBeginTheStop) {
 // Start
 // -----------------------------------------------------------------------------
 
-class StartTest : public SourceTest {};
+class StartTest : public SourceTest {
+ protected:
+  // Returns a controller whose source is never in sync, and returns when
+  // `go_on_` is notified.
+  std::unique_ptr<Controller<std::string>> WithSlowSource(
+      ControllerOptions<std::string> options) {
+    options.sync_timeout = 7 * kSecond;
+    options.sources.push_back(NewSource([this](Context&) {
+      go_on_.WaitForNotification();
+      returned_ = true;
+      return absl::OkStatus();
+    }));
+    options.sources[0].wait_for_sync = true;
+    return New(std::move(options));
+  }
+
+  // Starts a controller, whose source is not in sync in time.
+  void FailToStart(Controller<std::string>& controller) {
+    Thread starter([&controller] {
+      EXPECT_EQ(controller.Start().code(), absl::StatusCode::kDeadlineExceeded);
+    });
+    clock_.AwaitWaiters(2);  // Start(), and the queue's own thread
+    clock_.Step(7 * kSecond);
+    starter.join();
+  }
+
+  // Stops a controller, and lets its source return meanwhile.
+  void StopAndGoOn(Controller<std::string>& controller,
+                   absl::FunctionRef<void()> before) {
+    std::atomic<bool> over{false};
+    Thread stopper([&] {
+      EXPECT_TRUE(controller.Stop(absl::Hours(1)));
+      EXPECT_TRUE(returned_);
+      over = true;
+    });
+    before();
+    // Stop(), and the queue's own thread
+    while (clock_.NumWaiters() < 2 && !over) std::this_thread::yield();
+    go_on_.Notify();
+    stopper.join();
+  }
+
+  absl::Notification go_on_;
+  std::atomic<bool> returned_{false};
+};
 
 TEST_P(StartTest, IsPossibleOnce) {
   const auto controller = Started(Options(Succeed));
@@ -357,6 +403,42 @@ TEST_P(StartTest, IsCancelledByStop) {
   controller->Stop();
   starter.join();
   EXPECT_EQ(Noted(), Notes());
+}
+
+TEST_P(StartTest, AStopThatCancelsItWaitsForItsSources) {
+  const auto controller = WithSlowSource(Options(Succeed));
+  Thread starter([&controller] {
+    EXPECT_EQ(controller->Start().code(), absl::StatusCode::kCancelled);
+  });
+  clock_.AwaitWaiters(2);  // Start(), and the queue's own thread
+  StopAndGoOn(*controller, [&starter] { starter.join(); });
+}
+
+TEST_P(StartTest, AStopAfterItHasFailedWaitsForItsSources) {
+  const auto controller = WithSlowSource(Options(Succeed));
+  FailToStart(*controller);
+  EXPECT_FALSE(controller->Stop(absl::ZeroDuration()));
+  StopAndGoOn(*controller, [] {});
+}
+
+TEST_P(StartTest, AStopWithACallbackWaitsForItsSources) {
+  ControllerOptions<std::string> options = Options(Succeed);
+  options.clock = std::make_shared<WaitingLoop>(&clock_);
+  const auto controller = WithSlowSource(std::move(options));
+  FailToStart(*controller);
+  absl::Notification over;
+  ASSERT_TRUE(controller
+                  ->StopAsync(absl::Hours(1),
+                              [this, &over](bool stopped) {
+                                EXPECT_TRUE(stopped);
+                                EXPECT_TRUE(returned_);
+                                over.Notify();
+                              })
+                  .ok());
+  clock_.Step(absl::ZeroDuration());  // until the loop waits
+  EXPECT_FALSE(over.HasBeenNotified());
+  go_on_.Notify();
+  over.WaitForNotification();
 }
 
 TEST_P(StartTest, IsCancelledByASourceThatStops) {

@@ -187,6 +187,34 @@ TEST_F(InformerSourceTest, ResyncsAtLowPriority) {
   }
 }
 
+TEST_F(InformerSourceTest, AStopEndsAResync) {
+  for (int i = 0; i < 100; ++i) server_.Put({absl::StrCat(i), "n1"});
+  Controller<std::string>* resynced = nullptr;
+  std::atomic<int> calls{0};
+  InformerSourceOptions<Pod> options;
+  options.resync_period = absl::Minutes(10);
+  auto informer = New(Options());
+  auto controller =
+      StartedController(ControllerWith(MakeInformerSource<std::string>(
+          *informer,
+          [&](const Pod& pod) {
+            ++calls;
+            while (resynced != nullptr &&
+                   !absl::IsCancelled(resynced->Healthy())) {
+              std::this_thread::yield();
+            }
+            return NameOf(pod);
+          },
+          options)));
+  clock_.AwaitWaiters(kWaiters);
+  resynced = controller.get();
+  calls = 0;
+  clock_.Step(absl::Minutes(10));
+  while (calls == 0) std::this_thread::yield();
+  EXPECT_TRUE(controller->Stop());
+  EXPECT_EQ(calls, 1);
+}
+
 TEST_F(InformerSourceTest, SeveralControllersShareAnInformer) {
   server_.Put({"a", "n1"});
   auto informer = New(Options());

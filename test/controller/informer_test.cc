@@ -3,6 +3,7 @@
 
 #include "workqueue/controller/informer.h"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -11,6 +12,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <thread>  // NOLINT(build/c++11)
 #include <utility>
 #include <vector>
 
@@ -21,6 +23,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -639,6 +642,34 @@ TEST_F(InformerTest, AHandlerMissesNothingWhileItIsAdded) {
     }
     informer->RemoveHandler(id);
   }
+}
+
+TEST_F(InformerTest, AResyncLetsOthersGoFirst) {
+  constexpr int kObjects = 5000;
+  for (int i = 0; i < kObjects; ++i) server_.Put({absl::StrCat(i), "n1"});
+  auto informer = Started(Options());
+  const auto removed = informer->AddHandler({});
+  absl::Notification resyncs;
+  std::atomic<bool> is_removed{false};
+  int calls = 0;
+  int calls_before = 0;
+  InformerHandler<Pod> handler;
+  handler.on_event = [&](const ObjectEvent<Pod>& event) {
+    if (event.is_in_initial_list) return;
+    if (++calls == 1) resyncs.Notify();
+    if (!is_removed) ++calls_before;
+    std::this_thread::yield();
+  };
+  const auto id = informer->AddHandler(std::move(handler));
+  Thread remover([&] {
+    resyncs.WaitForNotification();
+    informer->RemoveHandler(removed);
+    is_removed = true;
+  });
+  informer->Resync(id);
+  remover.join();
+  EXPECT_EQ(calls, kObjects);
+  EXPECT_LT(calls_before, kObjects);
 }
 
 TEST_F(InformerTest, AwaitSyncWaitsOnTheClock) {

@@ -40,6 +40,7 @@
 #include "workqueue/shared/shared_queue_options.h"
 #include "workqueue/shared/testing/memory_engine.h"
 #include "workqueue/snapshot.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue::combinations_test {
 namespace {
@@ -306,6 +307,39 @@ TEST_F(CombinationsTest, AStopIsNoSuccessIfTheServerHasNotHeardOfTheEnd) {
       clock_.Step(absl::Minutes(5));  // The lease has expired.
     }
   }
+}
+
+TEST_F(CombinationsTest, AStopBeforeTheStartDoesNotWaitForOtherProcesses) {
+  absl::Notification begun, go_on;
+  Then([&] {
+    if (!begun.HasBeenNotified()) begun.Notify();
+    go_on.WaitForNotification();
+    return absl::OkStatus();
+  });
+  Options options = OptionsOf("a");
+  options.workers = 1;
+  const Process a = Start(std::move(options));
+  a->queue().AddAll({"x", "y"});
+  begun.WaitForNotification();
+  const Process b = *Controller<std::string>::Create(OptionsOf("b"));
+  EXPECT_TRUE(b->Stop(absl::Hours(1)));
+  // The stop cancels this start.
+  absl::Notification starting;
+  options = OptionsOf("c");
+  options.sources.resize(1);
+  options.sources[0].wait_for_sync = true;
+  options.sources[0].run = [&starting](SourceContext<std::string>& context) {
+    starting.Notify();
+    context.stop.WaitForNotification();
+    return absl::OkStatus();
+  };
+  const Process c = *Controller<std::string>::Create(std::move(options));
+  Thread start([&c] { EXPECT_TRUE(absl::IsCancelled(c->Start())); });
+  starting.WaitForNotification();
+  EXPECT_TRUE(c->Stop(absl::Hours(1)));
+  start.join();
+  EXPECT_EQ(a->queue().Len(), 1u);
+  go_on.Notify();
 }
 
 // A coroutine is such a function, too; see coroutine_reconcile.h.

@@ -88,9 +88,11 @@ Spawned RunCoroutineReconcile(std::shared_ptr<F> /*f*/, Task<R> task,
 // `f` takes the item; the item and a `std::stop_token`; or the item, an
 // `AsyncReconcileContext` and a `std::stop_token`. A stop is requested at the
 // deadline of the reconciliation, or when the controller does not wait any
-// longer (see `AsyncReconcileContext::OnCancel()`). The task returns an
-// `absl::Status`, an `absl::StatusOr<ReconcileResult>` or a `ReconcileResult`.
-// An exception counts as an error.
+// longer (see `AsyncReconcileContext::OnCancel()`). `f` must not call
+// `OnCancel()`, which would replace the callback that requests the stop: it has
+// `std::stop_callback`. The task returns an `absl::Status`, an
+// `absl::StatusOr<ReconcileResult>` or a `ReconcileResult`. An exception counts
+// as an error.
 //
 // The task begins on the executor of the controller. It resumes where what it
 // awaits resumes it. It should take the item by reference, and all else by

@@ -397,15 +397,15 @@ class Informer final : private internal::Reflector {
     Settle(listener);
   }
 
-  // Tells of all objects in the store.
-  void TellStore(Listener& listener, bool as_initial_list)
+  // Tells of the object in the store, if there is one.
+  void TellStored(Listener& listener, const std::string& key,
+                  bool as_initial_list)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(handling_) {
-    for (const std::string& key : store_.Keys()) {
-      const ObjectPtr object = store_.Get(key);
-      Prepare(listener, key);
-      Tell(listener, key,
-           {as_initial_list ? nullptr : object, object, as_initial_list});
-    }
+    const ObjectPtr object = store_.Get(key);
+    if (object == nullptr) return;
+    Prepare(listener, key);
+    Tell(listener, key,
+         {as_initial_list ? nullptr : object, object, as_initial_list});
   }
 
   // Tells what the handler does not know of an object. Returns whether it knows
@@ -538,7 +538,9 @@ auto Informer<Object>::AddHandler(InformerHandler<Object> handler)
     listeners_.erase(id);
   };
   listener.handler = std::move(handler);
-  TellStore(listener, /*as_initial_list=*/true);
+  for (const std::string& key : store_.Keys()) {
+    TellStored(listener, key, /*as_initial_list=*/true);
+  }
   if (synced_) TellSynced(listener);
   TellHealth(listener);
   std::move(remove).Cancel();
@@ -547,9 +549,13 @@ auto Informer<Object>::AddHandler(InformerHandler<Object> handler)
 
 template <typename Object>
 void Informer<Object>::Resync(HandlerId id) {
-  internal::MutexLock lock(&handling_);
-  const auto it = listeners_.find(id);
-  if (it != listeners_.end()) TellStore(it->second, /*as_initial_list=*/false);
+  for (const std::string& key : store_.Keys()) {
+    // For each object anew, so that others need not wait for all.
+    internal::MutexLock lock(&handling_);
+    const auto it = listeners_.find(id);
+    if (it == listeners_.end()) return;
+    TellStored(it->second, key, /*as_initial_list=*/false);
+  }
 }
 
 template <typename Object>

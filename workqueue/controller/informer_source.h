@@ -153,6 +153,8 @@ class InformerSource {
  private:
   // Handles an event of the informer: adds its items.
   void OnEvent(SourceContext<T>& context, const ObjectEvent<Object>& event) {
+    // A resync of many objects would hold the stop up.
+    if (context.stop.HasBeenNotified()) return;
     if (options_.predicate != nullptr && !options_.predicate(event)) return;
     const bool is_resync = event.old_object == event.new_object;
     AddOptions add;

@@ -271,7 +271,6 @@ void AsyncWorkers::OnAcquired(const absl::Status& status, LeasedItem& item) {
     RetryAcquire(made);
     return;
   }
-  core_->OnBegin(flight->leased());
   {
     MutexLock lock(&mu_);
     flight->self_ = flight;
@@ -302,6 +301,8 @@ void AsyncWorkers::Begin(const FlightPtr& flight) {
     flight->Complete(absl::Status(absl::StatusCode::kCancelled, ""));
     return;
   }
+  flight->begun_ = true;
+  core_->OnBegin(flight->leased());
   const absl::Duration remaining = flight->Remaining();
   if (remaining <= absl::ZeroDuration()) {
     Cancel(flight);  // Its time or its lease is over.
@@ -335,8 +336,12 @@ void AsyncWorkers::Begin(const FlightPtr& flight) {
 void AsyncWorkers::End(const FlightPtr& flight,
                        const absl::StatusOr<ReconcileResult>& result) {
   if (deadlines_ != nullptr) deadlines_->Cancel(flight->deadline_);
-  flight->after_ =
-      core_->OnEnd(flight->leased(), flight->info(), flight->threw_, result);
+  if (flight->begun_) {
+    flight->after_ =
+        core_->OnEnd(flight->leased(), flight->info(), flight->threw_, result);
+  } else {
+    flight->after_.give_back = true;
+  }
   if (engine_calls_ != nullptr) {
     {
       MutexLock lock(&mu_);

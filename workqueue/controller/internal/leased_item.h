@@ -132,6 +132,7 @@ class Flight : public Reconciliation,
 
   const std::shared_ptr<AsyncGate> gate_;
   Handle<TaskIdTag> deadline_;
+  bool begun_ = false;                  // written before the function is called
   bool threw_ = false;                  // written by the one who ends it
   AfterReconcile after_;                // once complete
   std::shared_ptr<Flight> next_retry_;  // in AsyncWorkers::retries_

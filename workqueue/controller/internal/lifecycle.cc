@@ -579,23 +579,25 @@ bool ControllerCore::Advance(StopCall* call) {
       }
       if (MustWait(*call) && now < call->deadline()) return false;
       if (call->stage == Stage::kStart) {
-        if (state_ != State::kRunning) call->until = absl::InfinitePast();
         call->stage = Stage::kSources;
         continue;
       }
       if (call->stage == Stage::kWorkers) {
-        workers_ended = state_ == State::kRunning && running_workers_ == 0;
+        workers_ended =
+            running_workers_ == 0 && (state_ == State::kRunning || shared_);
         break;
       }
       call->sources_returned = running_sources_ == 0;
+      // Nobody would reconcile what is queued.
+      if (state_ != State::kRunning) call->until = absl::InfinitePast();
     }
     CloseQueue();
     MutexLock lock(&mu_);
     call->abandoned_before = abandoning_.HasBeenNotified();
     call->stage = Stage::kWorkers;
   }
-  // Workers without work may not have ended yet, and a controller that does not
-  // run has no workers. The queue decides these cases.
+  // Workers without work may not have ended yet, and without workers items may
+  // be left in memory. The queue decides these cases.
   const bool done =
       (workers_ended && EndsAreKnown()) || IsKnownIdle(call->until);
   if (!done) BeginAbandoning();
