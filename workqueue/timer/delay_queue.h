@@ -123,9 +123,9 @@ class DelayQueue : private internal::DelayQueueBase {
   // A queue whose values are passed to `receive` when they are due, on the
   // thread of `options.clock`'s loop, or of a loop of its own if that is a
   // clock. Calls that take values still work, and race with this. `receive` may
-  // call the queue, but must not destroy it. An exception of it is dropped, also
-  // one of the move to its own by-value parameter. If another move of a value
-  // throws, the value is handed out a second later. Aborts the program if
+  // call the queue, but must not destroy it. An exception of it is dropped,
+  // also one of the move to its own by-value parameter. If another move of a
+  // value throws, the value is handed out a second later. Aborts the program if
   // `receive` is null.
   DelayQueue(DelayQueueOptions options,
              absl::AnyInvocable<void(T value)> receive)
