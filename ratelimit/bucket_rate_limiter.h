@@ -41,6 +41,10 @@ namespace workqueue {
 // If `TokenBucket::SetLimit()` makes the token of an item come sooner, the next
 // call for this item says so. It never comes later than an earlier call said.
 //
+// A `WithJitterRateLimiter` with a factor below 1 must not be around this
+// limiter: an item that came before its token, and failed, would wait for the
+// same token again, and the rate would not be kept.
+//
 // Items must be copyable. `Hash` and `Eq` must be suitable for an
 // `absl::flat_hash_set<T>` and default-constructible. If hashing, comparing,
 // copying or allocating throws, nothing changes.

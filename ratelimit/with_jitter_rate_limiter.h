@@ -29,6 +29,12 @@ namespace workqueue {
 // the delay before and after it is varied, so that the longest delays vary,
 // too. So does an `AddOptions::after` of a rate limited addition.
 //
+// With a factor below 1, this limiter must not be around a `BucketRateLimiter`,
+// such as that of `DefaultControllerRateLimiter()`: an item would come before
+// its token, and one that then fails waits for the same token again, so that
+// one token pays for many retries. A `MaxOfRateLimiter` around both keeps to
+// the rate.
+//
 // Thread-safe.
 //
 // Example:
@@ -36,9 +42,17 @@ namespace workqueue {
 //     auto jitter =
 //         workqueue::Jitter::Create(workqueue::JitterOptions::Full());
 //     if (!jitter.ok()) return jitter.status();
-//     auto limiter = workqueue::WithJitterRateLimiter<std::string>::Create(
-//         workqueue::DefaultControllerRateLimiter<std::string>(),
+//     auto varied = workqueue::WithJitterRateLimiter<std::string>::Create(
+//         workqueue::DefaultItemBasedRateLimiter<std::string>(),
 //         *std::move(jitter));
+//     if (!varied.ok()) return varied.status();
+//     auto bucket = workqueue::TokenBucket::Create(/*rate=*/10, /*burst=*/100);
+//     if (!bucket.ok()) return bucket.status();
+//     auto all = workqueue::BucketRateLimiter<std::string>::Create(
+//         *std::move(bucket));
+//     if (!all.ok()) return all.status();
+//     auto limiter = workqueue::MaxOfRateLimiter<std::string>::Create(
+//         *std::move(varied), *std::move(all));
 //     if (!limiter.ok()) return limiter.status();
 //     options.rate_limiter = *std::move(limiter);
 template <typename T>

@@ -57,6 +57,12 @@ class Executor {
   // has not begun, and a queue then runs the callback on the thread that called
   // this. So this should not throw at all.
   virtual void Execute(absl::AnyInvocable<void() &&> task) = 0;
+
+  // Returns whether this thread is the only one that runs tasks, as on an event
+  // loop. A destructor that would wait for a task then aborts the program, with
+  // a message, and does not wait for ever. Called with locks of queues held, so
+  // must not call them.
+  virtual bool RunsHere() const { return false; }
 };
 
 // InlineExecutor

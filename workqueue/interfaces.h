@@ -404,7 +404,10 @@ class Interface {
   // A callback is owned by the queue, and is destroyed after its call. The
   // destructor of the queue blocks until all callbacks have been called and
   // these calls have returned. They may end a lease, and must not use the queue
-  // otherwise. So a callback must not destroy the queue.
+  // otherwise. So a callback must not destroy the queue. The destructor aborts
+  // the program if there are callbacks to call, and this is the thread of their
+  // `LoopExecutor`, or of a loop of the queue that the program drives: shut the
+  // queue down first, and let the loop run.
   // `executor` is not owned and must outlive the queue. Aborts the program if
   // `executor` or `callback` is null.
   //

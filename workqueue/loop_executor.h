@@ -59,6 +59,9 @@ class LoopExecutor final : public Executor, private WaitingLoop::Client {
   // Throws `std::bad_alloc` if there is no memory.
   void Execute(absl::AnyInvocable<void() &&> task) override;
 
+  // Returns whether this is the loop's thread.
+  bool RunsHere() const override { return loop_->IsRunHere(); }
+
   // Runs the next task, on this thread. Returns false if there is none. The
   // loop's thread calls this where it would wait for a task.
   bool RunNext();

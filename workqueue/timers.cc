@@ -42,12 +42,11 @@ Timers::~Timers() {
     {
       MutexLock lock(&mu_);
       // Calls in progress return without the loop.
-      if (!left() && entries_.size() > calls_ && loop_->driven() &&
-          loop_->IsRunHere()) {
+      if (!left() && entries_.size() > calls_ && RunsHere()) {
         internal::Fatal(
-            "timers are destroyed on the thread that runs their waiting loop, "
-            "while executors still have callbacks; shut them down first, and "
-            "let the loop run");
+            "timers are destroyed on the thread that runs their waiting loop "
+            "or an executor, while executors still have callbacks; shut them "
+            "down first, and let the loop run");
       }
       clock_->AwaitWithDeadline(&mu_, absl::Condition(&left),
                                 absl::InfiniteFuture());
@@ -55,6 +54,15 @@ Timers::~Timers() {
     }
     Run(absl::InfinitePast());
   }
+}
+
+bool Timers::RunsHere() const {
+  bool here = loop_->driven() && loop_->IsRunHere();
+  entries_.ForEach([&here](const Entry* entry) {
+    // After its callback, the executor may be gone.
+    here = here || (entry->callback != nullptr && entry->executor->RunsHere());
+  });
+  return here;
 }
 
 TimerId Timers::CallAfter(absl::Duration delay, Executor* executor,

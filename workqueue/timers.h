@@ -103,9 +103,12 @@ class Timers final : private WaitingLoop::Client {
 
   // Shuts the timers down, submits the callbacks that wait, and blocks until
   // all have returned and are destroyed. A callback of other timers may destroy
-  // these, even on the same loop. On the thread of a loop that the program
-  // drives, aborts the program if an executor has callbacks to call. That does
-  // not happen with an `InlineExecutor`.
+  // these, even on the same loop.
+  //
+  // Aborts the program if an executor has callbacks to call, and this is the
+  // thread of a `LoopExecutor` among them, or of a loop of these timers that
+  // the program drives: shut the timers down first, and let the loop run. That
+  // does not happen with an `InlineExecutor`.
   ~Timers() override;
 
   Timers(const Timers&) = delete;
@@ -148,6 +151,10 @@ class Timers final : private WaitingLoop::Client {
 
   // Submits the callbacks that are due.
   absl::Time Run(absl::Time now) override;
+
+  // Returns whether this thread runs the loop for the program, or the executor
+  // of a callback that has not been called.
+  bool RunsHere() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // The task of a callback.
   void Call(Entry* entry);

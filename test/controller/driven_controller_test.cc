@@ -650,11 +650,25 @@ TEST_F(DrivenControllerDeathTest, ItsExecutorMustHaveNoTaskAtItsEnd) {
   auto controller = Started(std::move(options));
   EXPECT_DEATH(controller = nullptr,
                "controller test is destroyed on the thread that runs its "
-               "waiting loop, while its executor has tasks");
+               "waiting loop or its executor, which has tasks");
   ASSERT_EQ(controller->StopAsync(kSecond, NoteStop()), absl::OkStatus());
   Step();
   EXPECT_THAT(stops_, ElementsAre(true));
   controller = nullptr;
+}
+
+// The controller has no loop of its own.
+TEST_F(DrivenControllerDeathTest, NorIfOnlyItsExecutorIsOnTheLoop) {
+  LoopExecutor executor(loop_);
+  EXPECT_DEATH(
+      {
+        auto options = Options();
+        options.clock = &clock_;
+        options.executor = &executor;
+        EXPECT_EQ(New(std::move(options))->Start(), absl::OkStatus());
+      },
+      "controller test is destroyed on the thread that runs its waiting loop "
+      "or its executor, which has tasks");
 }
 
 TEST_F(DrivenControllerDeathTest, WhatWouldBlockTheLoopAborts) {

@@ -4,6 +4,7 @@
 #include "ratelimit/bucket_rate_limiter.h"
 
 #include <atomic>
+#include <cstddef>
 #include <limits>
 #include <memory>
 #include <string>
@@ -14,9 +15,14 @@
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "ratelimit/default_rate_limiters.h"
+#include "ratelimit/jitter.h"
+#include "ratelimit/max_of_rate_limiter.h"
 #include "ratelimit/rate_limiter.h"
 #include "ratelimit/token_bucket.h"
+#include "ratelimit/with_jitter_rate_limiter.h"
 #include "test/ratelimit/invalid_argument.h"
+#include "workqueue/clock/clock.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/rate_limiting_queue.h"
@@ -97,6 +103,39 @@ TEST(BucketRateLimiterTest, AnItemThatIsAddedTooOftenIsHandedOutAtTheRate) {
     ++handed_out;
   }
   EXPECT_NEAR(handed_out, 3000, 2);
+}
+
+// The example of `WithJitterRateLimiter`. A jitter around all of it would let
+// items come before their tokens.
+std::unique_ptr<RateLimiter<int>> Varied(Clock* clock) {
+  JitterOptions options = JitterOptions::Full();
+  options.seed = 1;
+  auto varied = WithJitterRateLimiter<int>::Create(
+      DefaultItemBasedRateLimiter<int>(), Jitter::Create(options).value());
+  auto bucket = TokenBucket::Create(/*rate=*/10, /*burst=*/100, clock);
+  auto all = BucketRateLimiter<int>::Create(*std::move(bucket));
+  return MaxOfRateLimiter<int>::Create(*std::move(varied), *std::move(all))
+      .value();
+}
+
+TEST(BucketRateLimiterTest, ItemsWithJitterThatAlwaysFailKeepToTheRate) {
+  FakeClock clock;
+  RateLimitingQueueOptions<int> options;
+  options.clock = &clock;
+  options.rate_limiter = Varied(&clock);
+  RateLimitingQueue<int> queue(std::move(options));
+  for (int i = 0; i < 1000; ++i) queue.AddRateLimited(i);
+  int handed_out = 0;
+  for (int i = 0; i < 600; ++i) {  // for a minute
+    clock.Step(absl::Milliseconds(100));
+    for (size_t left = queue.Len(); left > 0; --left) {
+      const int item = *queue.Get();
+      queue.AddRateLimited(item);
+      queue.Done(item);
+      ++handed_out;
+    }
+  }
+  EXPECT_NEAR(handed_out, 100 + 10 * 60, 2);
 }
 
 TEST(BucketRateLimiterTest, TakesNoTokenThatComesTooLate) {

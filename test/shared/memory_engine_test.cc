@@ -51,6 +51,7 @@
 #include "workqueue/leader_election/leader_elector.h"
 #include "workqueue/lease.h"
 #include "workqueue/log_sink.h"
+#include "workqueue/loop_executor.h"
 #include "workqueue/redis/redis_options.h"
 #include "workqueue/retry_after.h"
 #include "workqueue/shared/internal/engine.h"
@@ -60,6 +61,7 @@
 #include "workqueue/shared/shared_queue_options.h"
 #include "workqueue/testing/manual_executor.h"
 #include "workqueue/testing/thread.h"
+#include "workqueue/timer/waiting_loop.h"
 
 namespace workqueue::memory_engine_test {
 namespace {
@@ -273,6 +275,22 @@ TEST_F(MemoryEngineDeathTest, ACallbackMustBeCallable) {
   Lease<std::string> lease;
   EXPECT_DEATH(a_->AcquireNextAsync(&lease, &of_b_, nullptr),
                "the callback of AcquireAsync.. is null");
+}
+
+TEST_F(MemoryEngineDeathTest, AQueueThatWouldWaitForAnExecutorIsNotDestroyed) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  for (const int partitions : {1, 2}) {
+    EXPECT_DEATH(
+        {
+          LoopExecutor executor(std::make_shared<WaitingLoop>(&clock_, [] {}));
+          auto options = Options("c");
+          options.name = "parts";
+          options.partitions = partitions;
+          (*Queue::Create(options))->AcquireAsync(&executor, [](auto) {});
+        },
+        "a shared queue is destroyed on the thread that runs an executor, "
+        "before its callbacks have been called");
+  }
 }
 
 // As in a queue in memory.

@@ -20,6 +20,7 @@
 #include "test/base/fragile_key.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/timer/delay_queue.h"
+#include "workqueue/timer/waiting_loop.h"
 
 namespace workqueue::delay_queue_exceptions_test {
 namespace {
@@ -188,6 +189,33 @@ TYPED_TEST(DelayQueueThrowsTest, Stream) {
     for (auto&& value : queue.Stream()) TestFixture::Append(value, numbers);
     return false;
   });
+}
+
+TYPED_TEST(DelayQueueThrowsTest, ALoopHandsTheValueOutASecondLater) {
+  int blown = 0;
+  for (bool threw = true; threw; ++blown) {
+    SCOPED_TRACE(testing::Message() << "move " << blown + 1 << " throws");
+    FakeClock clock;
+    const auto loop = std::make_shared<WaitingLoop>(&clock, [] {});
+    DelayQueueOptions options;
+    options.clock = loop;
+    std::vector<int> numbers;
+    typename TestFixture::TestQueue queue(options, [&](TypeParam&& value) {
+      TestFixture::Append(value, &numbers);
+    });
+    for (int i = 0; i < TestFixture::kValues; ++i) {
+      queue.Push(TypeParam(i), absl::ZeroDuration());
+    }
+    Fuse::Arm(FragileOp::kMove, blown + 1);
+    loop->RunDue();
+    threw = Fuse::Disarm();
+    EXPECT_EQ(numbers != this->AllNumbers(), threw);
+    clock.Step(absl::Seconds(1));
+    loop->RunDue();
+    EXPECT_EQ(numbers, this->AllNumbers());
+    EXPECT_EQ(queue.Len(), 0u);
+  }
+  EXPECT_GT(blown, TestFixture::kValues);
 }
 
 #endif  // ABSL_HAVE_EXCEPTIONS

@@ -239,6 +239,18 @@ TEST_P(SchedulerTest, TheFirstRunCanHaveAnotherDelay) {
   EXPECT_EQ(Noted().size(), 2u);
 }
 
+// The rings of a wheel reach the later runs, too.
+TEST_P(SchedulerTest, TheThreadSleepsLongAfterAnEarlyFirstRun) {
+  const auto scheduler = New(1);
+  ScheduleEveryOptions options;
+  options.initial_delay = absl::ZeroDuration();
+  ASSERT_TRUE(
+      scheduler->ScheduleEvery(Note("a"), absl::Hours(1), options).ok());
+  clock_.Step(absl::ZeroDuration());
+  EXPECT_EQ(Noted(), (Notes{{"a", 0}}));
+  EXPECT_GE(clock_.GetEarliestWakeupTime(), start_ + absl::Minutes(8));
+}
+
 TEST_P(SchedulerTest, ANegativeInitialDelayIsNone) {
   for (absl::Duration delay : {-25 * kSecond, -absl::InfiniteDuration()}) {
     const auto scheduler = New(2);

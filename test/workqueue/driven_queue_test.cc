@@ -159,8 +159,33 @@ TEST_F(DrivenQueueDeathTest, AQueueThatWouldWaitForTheLoopIsNotDestroyed) {
         Queue<std::string> queue(std::move(options));
         queue.AcquireAsync(&executor, [](auto) {});
       },
-      "queue pods is destroyed on the thread that runs its waiting loop, "
-      "before its callbacks have been called");
+      "queue pods is destroyed on the thread that runs its waiting loop or an "
+      "executor, before its callbacks have been called");
+}
+
+// The queue has no loop of its own.
+TEST_F(DrivenQueueDeathTest, AQueueThatWouldWaitForAnExecutorIsNotDestroyed) {
+  LoopExecutor executor(loop_);
+  EXPECT_DEATH(
+      {
+        Queue<std::string> queue;
+        queue.AcquireAsync(&executor, [](auto) {});
+      },
+      "queue is destroyed on the thread that runs its waiting loop or an "
+      "executor, before its callbacks have been called");
+}
+
+TEST_F(DrivenQueueDeathTest, NorIfACallbackHasBeenCancelledThatWasOnItsWay) {
+  LoopExecutor executor(loop_);
+  EXPECT_DEATH(
+      {
+        Queue<std::string> queue;
+        const AcquireId id = queue.AcquireAsync(&executor, [](auto) {});
+        queue.Add("pod");
+        queue.CancelAcquire(id);
+      },
+      "queue is destroyed on the thread that runs its waiting loop or an "
+      "executor, before its callbacks have been called");
 }
 
 TEST_F(DrivenQueueTest, AQueueInWhichAThreadBlocksIsDestroyed) {
@@ -361,8 +386,38 @@ TEST_F(DrivenTimersDeathTest, AreNotDestroyedIfTheyWouldWaitForTheLoop) {
         Timers timers(On<TimersOptions>());
         timers.CallAfter(kSecond, &executor, NoteEnd("one"));
       },
-      "timers are destroyed on the thread that runs their waiting loop, while "
-      "executors still have callbacks");
+      "timers are destroyed on the thread that runs their waiting loop or an "
+      "executor, while executors still have callbacks");
+}
+
+// The timers have a thread of their own.
+TEST_F(DrivenTimersDeathTest, AreNotDestroyedIfTheyWouldWaitForAnExecutor) {
+  LoopExecutor executor(loop_);
+  EXPECT_DEATH(
+      {
+        Timers timers;
+        timers.CallAfter(absl::Hours(1), &executor, NoteEnd("one"));
+      },
+      "timers are destroyed on the thread that runs their waiting loop or an "
+      "executor, while executors still have callbacks");
+}
+
+TEST(TimersDeathTest, ACallbackDestroysNoTimersThatItsExecutorMustCall) {
+  EXPECT_DEATH(
+      {
+        FakeClock clock;
+        TimersOptions options;
+        options.clock = std::make_shared<WaitingLoop>(&clock);
+        LoopExecutor executor(options.clock.loop());
+        Timers timers(options);
+        auto others = std::make_unique<Timers>(options);
+        others->CallAfter(absl::Hours(1), &executor, [](absl::Status) {});
+        timers.CallAfter(kSecond, &executor,
+                         [&](absl::Status) { others = nullptr; });
+        clock.Step(kSecond);
+      },
+      "timers are destroyed on the thread that runs their waiting loop or an "
+      "executor, while executors still have callbacks");
 }
 
 }  // namespace

@@ -208,7 +208,14 @@ class InMemoryQueue : public QueueCore<T, Order, Hash, Eq>,
       Lock lock(this);
       this->BeginDestruction();
     }
-    this->AwaitNobodyBlocks();
+    this->AwaitNobodyBlocks([this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      bool runs_here = false;
+      if (getters_by_slot_ == nullptr) return runs_here;
+      getters_by_slot_->ForEach([&runs_here](const Getter* it) {
+        runs_here = runs_here || it->executor->RunsHere();
+      });
+      return runs_here;
+    });
     CheckNoLeases();
   }
 

@@ -159,17 +159,17 @@ void QueueState::BeginDestruction() {
   EndDrains();
 }
 
-void QueueState::AwaitNobodyBlocks() {
+void QueueState::AwaitNobodyBlocks(absl::FunctionRef<bool()> runs_here) {
   Trampoline::RunDeferred();
   MutexLock lock(&mu_);
   // Calls and threads return without the loop.
   if (callbacks_.size() + woken_getters_ + cancelled_ > woken_threads_ &&
-      BlocksLoop()) {
+      (BlocksLoop() || runs_here())) {
     Fatal(absl::StrCat(
         errors_.who(),
-        " is destroyed on the thread that runs its waiting loop, before its "
-        "callbacks have been called; shut it down first, and let the loop "
-        "run"));
+        " is destroyed on the thread that runs its waiting loop or an "
+        "executor, before its callbacks have been called; shut it down first, "
+        "and let the loop run"));
   }
   const uint64_t ended = ended_calls_.fetch_add(kDestroyed);
   const auto nobody_blocks = [this, ended]() ABSL_NO_THREAD_SAFETY_ANALYSIS {

@@ -143,8 +143,11 @@ class QueueState {
 
   // Blocks until no thread blocks in the queue, no callback waits in it, and
   // none is being called. First runs the callbacks that this thread has
-  // deferred.
-  void AwaitNobodyBlocks() ABSL_LOCKS_EXCLUDED(mu_);
+  // deferred. Aborts the program if this would block for ever, because this
+  // thread runs the queue's loop, or `runs_here()` tells that it runs the
+  // executor of a callback.
+  void AwaitNobodyBlocks(absl::FunctionRef<bool()> runs_here)
+      ABSL_LOCKS_EXCLUDED(mu_);
 
   // Surround the call of a callback, for whose end the destructor waits. Most
   // calls end without the lock.

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <type_traits>
@@ -15,6 +16,7 @@
 #include "absl/base/attributes.h"
 #include "absl/base/optimization.h"
 #include "absl/base/thread_annotations.h"
+#include "absl/cleanup/cleanup.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -121,9 +123,10 @@ class DelayQueue : private internal::DelayQueueBase {
   // A queue whose values are passed to `receive` when they are due, on the
   // thread of `options.clock`'s loop, or of a loop of its own if that is a
   // clock. Calls that take values still work, and race with this. `receive` may
-  // call the queue, but must not destroy it. An exception of it is dropped. If
-  // moving a value throws, the value is handed out a second later. Aborts the
-  // program if `receive` is null.
+  // call the queue, but must not destroy it. An exception of it is dropped,
+  // also one of the move to its own by-value parameter. If another move of a
+  // value throws, the value is handed out a second later. Aborts the program if
+  // `receive` is null.
   DelayQueue(DelayQueueOptions options,
              absl::AnyInvocable<void(T value)> receive)
       : DelayQueueBase(options.clock, options.waiting_set),
@@ -348,21 +351,31 @@ class DelayQueue : private internal::DelayQueueBase {
    private:
     absl::Time Run(absl::Time now) override {
       for (int i = 0; i < kMostAtOnce; ++i) {
-        std::optional<T> value;
         absl::Time wake_at;
         const absl::Status taken = internal::CatchAsStatus([&, this] {
+          if (value_.has_value()) return absl::OkStatus();
           return queue_.TakeDue(
               absl::ZeroDuration(),
-              [&value](T&& due) { value.emplace(std::move(due)); }, &waiter_,
+              [this](T&& due) { value_.emplace(std::move(due)); }, &waiter_,
               &wake_at);
         });
         if (absl::IsDeadlineExceeded(taken) || absl::IsCancelled(taken)) {
           return wake_at;
         }
-        if (!taken.ok()) return now + internal::RetryDelay();
-        internal::TryCall([&, this] { receive_(*std::move(value)); });
+        if (taken.ok()) internal::TryCall([this] { receive_(PassValue()); });
+        if (!taken.ok() || value_.has_value()) {
+          return now + internal::RetryDelay();
+        }
       }
       return now;
+    }
+
+    // Makes the parameter of receive_ of value_, which stays if that throws.
+    T PassValue() {
+      const absl::Cleanup passed = [this, before = std::uncaught_exceptions()] {
+        if (std::uncaught_exceptions() == before) value_.reset();
+      };
+      return *std::move(value_);
     }
 
     DelayQueue& queue_;
@@ -370,6 +383,7 @@ class DelayQueue : private internal::DelayQueueBase {
     internal::LoopParker parker_;
     internal::LeaderFollowers::Waiter waiter_;
     absl::AnyInvocable<void(T value)> receive_;
+    std::optional<T> value_;  // that receive_ has yet to be passed
   };
 
   // Whether growing a vector of values that throws leaves them unchanged.

@@ -113,6 +113,8 @@ absl::StatusOr<TaskId> Scheduler::Schedule(Function&& function,
   if (shutting_down_) {
     return absl::FailedPreconditionError("the scheduler has been shut down");
   }
+  // The rings of a wheel stay: they also reach from each run to the next.
+  waiting_.Reserve(tasks_.NextSlot(), now + period);
   waiting_.Reserve(tasks_.NextSlot(), due_at);
   Task* const task = tasks_.New(std::move(function));
   task->period = period;

@@ -544,11 +544,12 @@ void AsyncWorkers::Close() {
         Clock::GetRealClock()->Sleep(absl::Milliseconds(1));
       }
     }
-    if (acquiring_ > 0 && on_driven_loop_ && core_->IsOnDrivenLoop()) {
+    if (acquiring_ > 0 && ((on_driven_loop_ && core_->IsOnDrivenLoop()) ||
+                           caller()->RunsHere())) {
       Fatal(absl::StrCat(
           core_->queue_errors().who(),
-          " is destroyed on the thread that runs its waiting loop, while its "
-          "executor has tasks; stop it first, and let the loop run"));
+          " is destroyed on the thread that runs its waiting loop or its "
+          "executor, which has tasks; stop it first, and let the loop run"));
     }
     while (acquiring_ > 0) not_acquiring_.Wait(&mu_);
   }

@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "workqueue/base/error_log.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/executor.h"
 #include "workqueue/interfaces.h"
@@ -53,6 +54,19 @@ struct ByteSnapshotOptions : SnapshotOptions<std::string> {
   // Only those that fail or are parked. Of one item, asks its partition only.
   bool failures_only = false;
 };
+
+// Aborts the program if this thread runs the executor of one of `waiters`, a
+// map of those of a queue, whose destructor would wait for ever.
+template <typename Waiters>
+void DieIfRunsHere(const Waiters& waiters) {
+  for (const auto& [id, waiter] : waiters) {
+    if (waiter.executor == nullptr || !waiter.executor->RunsHere()) continue;
+    Fatal(
+        "a shared queue is destroyed on the thread that runs an executor, "
+        "before its callbacks have been called; shut it down first, and let "
+        "the loop run");
+  }
+}
 
 // Adds `client` to the clients of `*snapshot`, or joins it with the one of its
 // name.

@@ -158,6 +158,7 @@ PartitionedQueue::~PartitionedQueue() {
   for (const auto& partition : partitions_) partition->EndDrains();
   {
     MutexLock lock(&mu_);
+    DieIfRunsHere(waiters_);
     mu_.Await(absl::Condition(this, &PartitionedQueue::NothingPending));
   }
   loop_->Remove(this);

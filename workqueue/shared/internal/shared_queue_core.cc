@@ -261,6 +261,7 @@ SharedQueueCore::~SharedQueueCore() {
   EndDrains();
   {
     MutexLock lock(&mu_);
+    DieIfRunsHere(waiters_);
     mu_.Await(absl::Condition(this, &SharedQueueCore::NobodyWaits));
     size_t leases = 0;
     // Without memory for this, the leases expire.
