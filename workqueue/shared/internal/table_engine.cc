@@ -464,6 +464,11 @@ absl::Status TableEngine::Client::AddListener(absl::Time deadline) {
     received_ = id;
     EngineMessage::Unpack(body).Deliver(listener_);
   }
+  if (before != 0) {
+    listener_->OnDisconnected(absl::UnavailableError(
+        "nobody is known to listen here: another process has found so, or the "
+        "database has been started again"));
+  }
   if (!status.ok()) {
     if (number != 0) state_->database().Vacate(number);
     return status;
@@ -490,9 +495,6 @@ void TableEngine::Client::ListenAgain() {
   const absl::Time now = MachineTime();
   if (now < listens_again_at_) return;
   listens_again_at_ = now + kLookPeriod;
-  listener_->OnDisconnected(absl::UnavailableError(
-      "nobody is known to listen here: another process has found so, or the "
-      "database has been started again"));
   const int64_t before = number_;
   // If this fails, a later look tries again.
   AddListener(now + kLookPeriod).IgnoreError();
