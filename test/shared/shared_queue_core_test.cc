@@ -685,6 +685,18 @@ TEST_F(SharedQueueCoreTest, AShutDownDoesNotOvertakeAPush) {
   EXPECT_EQ((first == nullptr ? second : first)->item, "x");
 }
 
+// It is lost with the connection, and is queued again when its lease expires.
+TEST_F(SharedQueueCoreTest, AShutDownAwaitsNoPushOfALostConnection) {
+  core_->AcquireAsync(&executor_, first_.Callback());
+  AwaitWaiting(1);
+  engine_->Push();
+  EXPECT_TRUE(Count().ok());
+  engine_->listener()->OnDisconnected(absl::UnavailableError("away"));
+  engine_->ShutDown();
+  EXPECT_TRUE(Count().ok());
+  EXPECT_EQ(first_.Await(), nullptr);
+}
+
 // The engine serves nobody else during a request.
 TEST_F(SharedQueueCoreTest, ManyOperationsGoInPieces) {
   std::vector<EngineOperation> operations;

@@ -682,7 +682,7 @@ void SharedQueueCore::SendTogether(bool alone) {
 void SharedQueueCore::TakeIn(const EngineRequest& request, EngineReply reply,
                              absl::Time sent_at, uint64_t notices) {
   const bool pushes_come =
-      request.client == client_ && reply.pushed > received_;
+      listening_ && request.client == client_ && reply.pushed > received_;
   if (request.client == client_) {
     pushed_ = reply.pushed;
     pushes_ = reply.pushes;
