@@ -172,14 +172,16 @@ class FakeEngine final : public Engine {
     ++pushed_;
   }
 
-  void Deliver(const std::string& item, int64_t token = 1) {
-    listener_->OnPush({item, token, 0, 0}, 0);
+  void Deliver(const std::string& item, int64_t token = 1,
+               absl::Duration age = absl::ZeroDuration()) {
+    listener_->OnPush({item, token, 0, 0}, absl::ToInt64Nanoseconds(-age));
   }
 
   // Does both.
-  void PushNow(const std::string& item, int64_t token) {
+  void PushNow(const std::string& item, int64_t token,
+               absl::Duration age = absl::ZeroDuration()) {
     Push();
-    Deliver(item, token);
+    Deliver(item, token, age);
   }
 
   EngineListener* listener() const { return listener_; }
@@ -199,19 +201,21 @@ class FakeEngine final : public Engine {
     return mu_.AwaitWithTimeout(absl::Condition(&arrived), kLong);
   }
 
-  // Blocks until an item has been given back. Returns its token, or 0.
-  int64_t AwaitGivenBack() {
+  // Blocks until there is such an operation of a lease. Returns the token of
+  // the last one, or 0.
+  int64_t Await(EngineOperation::Code code) {
     MutexLock lock(&mu_);
     int64_t token = 0;
-    const auto given_back = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    const auto there = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
       for (const EngineOperation& operation : operations_) {
-        if (operation.code == EngineOperation::kGiveBack) token = operation.x;
+        if (operation.code == code) token = operation.x;
       }
       return token != 0;
     };
-    mu_.AwaitWithTimeout(absl::Condition(&given_back), kLong);
+    mu_.AwaitWithTimeout(absl::Condition(&there), kLong);
     return token;
   }
+  int64_t AwaitGivenBack() { return Await(EngineOperation::kGiveBack); }
 
  private:
   EngineListener* listener_ = nullptr;
@@ -783,6 +787,20 @@ TEST_F(SharedQueueCoreLeaseTest, ManyItemsAreTakenAndRenewedInPieces) {
   for (HeldItem* held : *items) EXPECT_FALSE(core_->IsLost(*held));
   EXPECT_LE(engine_->largest(), 500u);
   EXPECT_GE(engine_->TakeOperations().size(), 1700u);
+}
+
+// This process was suspended meanwhile.
+TEST_F(SharedQueueCoreLeaseTest, APushThatComesLateIsRenewedInTime) {
+  engine_->SetItems(1);
+  ASSERT_TRUE(core_->Acquire(1, absl::ZeroDuration(), {}).ok());  // token 1
+  core_->AcquireAsync(&executor_, first_.Callback());
+  AwaitWaiting(1);
+  clock_.Step(absl::Seconds(25));
+  EXPECT_EQ(engine_->Await(EngineOperation::kRenew), 1);
+  clock_.AwaitWaiters(1);  // the loop
+  engine_->TakeOperations();
+  engine_->PushNow("x", 2, /*age=*/absl::Seconds(25));
+  EXPECT_EQ(engine_->Await(EngineOperation::kRenew), 2);
 }
 
 // The engine hands an item out again whose lease is lost. A key has one holder

@@ -753,10 +753,8 @@ void SharedQueueCore::TakeIn(HandedOut item, absl::Time since) {
   held->expiry = since + options_.lease;
   if (!AddHolder(held)) return;
   held_[id] = std::move(owned);
-  if (renew_at_ == absl::InfiniteFuture()) {
-    renew_at_ = since + options_.lease / 3;
-    WakeLoop(renew_at_);
-  }
+  renew_at_ = std::min(renew_at_, since + options_.lease / 3);
+  WakeLoop(renew_at_);
 }
 
 bool SharedQueueCore::NobodyWaits() const {
