@@ -53,8 +53,8 @@ class FakeEngine final : public Engine {
       return absl::UnavailableError("no time is left");
     }
     MutexLock lock(&mu_);
-    ++requests_;
     waiting_ = request.waiting_workers;
+    told_.push_back(waiting_);
     const auto replies = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
       return replies_ || replies_once_;
     };
@@ -188,7 +188,12 @@ class FakeEngine final : public Engine {
 
   size_t requests() {
     MutexLock lock(&mu_);
-    return requests_;
+    return told_.size();
+  }
+  // What the request of this number, which begins with 0, says of waiters.
+  size_t WaitingIn(size_t request) {
+    MutexLock lock(&mu_);
+    return told_.at(request);
   }
 
   // Blocks until there have been more than `before` requests, and the last one
@@ -196,7 +201,7 @@ class FakeEngine final : public Engine {
   bool AwaitRequest(size_t before, size_t waiting) {
     MutexLock lock(&mu_);
     const auto arrived = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-      return requests_ > before && waiting_ == waiting;
+      return told_.size() > before && waiting_ == waiting;
     };
     return mu_.AwaitWithTimeout(absl::Condition(&arrived), kLong);
   }
@@ -225,7 +230,8 @@ class FakeEngine final : public Engine {
   absl::Status refuses_ ABSL_GUARDED_BY(mu_);
   bool shut_down_ ABSL_GUARDED_BY(mu_) = false;
   uint64_t pushed_ ABSL_GUARDED_BY(mu_) = 0;
-  size_t requests_ ABSL_GUARDED_BY(mu_) = 0;
+  // By the requests, of the workers that wait.
+  std::vector<size_t> told_ ABSL_GUARDED_BY(mu_);
   size_t waiting_ ABSL_GUARDED_BY(mu_) = 0;
   size_t items_ ABSL_GUARDED_BY(mu_) = 0;
   std::string name_ ABSL_GUARDED_BY(mu_);
@@ -401,6 +407,23 @@ TEST_F(SharedQueueCoreTest, WhatCameDuringACallWithATimeoutIsTold) {
   EXPECT_FALSE(counted.get().ok());
   engine_->SetReplies(true);
   EXPECT_TRUE(engine_->AwaitRequest(before + 1, 1));
+}
+
+// An item that came with its reply would be lost if that came too late.
+TEST_F(SharedQueueCoreTest, ACallWithATimeoutAsksForNoWorker) {
+  engine_->SetRefuses(true);
+  EXPECT_FALSE(Count().ok());  // So the loop asks nothing for a while.
+  core_->AcquireAsync(&executor_, first_.Callback());
+  engine_->SetRefuses(false);
+  const size_t before = engine_->requests();
+  EXPECT_TRUE(Count(absl::Seconds(1)).ok());
+  EXPECT_EQ(engine_->WaitingIn(before), 0u);
+  EXPECT_TRUE(engine_->AwaitRequest(before + 1, 1)) << "the loop tells it";
+  // Nor does it take back what the engine knows.
+  AwaitWaiting(1);
+  const size_t last = engine_->requests();
+  EXPECT_TRUE(Count(absl::Seconds(1)).ok());
+  EXPECT_EQ(engine_->WaitingIn(last), 1u);
 }
 
 // An item that has come for a worker which has not taken it yet is queued.

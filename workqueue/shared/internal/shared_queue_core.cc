@@ -601,7 +601,8 @@ void SharedQueueCore::SendTogether(bool alone) {
                               call->operations.begin(), call->operations.end());
   }
   const absl::Time start = MachineClock()->TimeNow();
-  if (listening_) request.waiting_workers = Wanted();
+  // One that goes alone changes nothing that the engine knows.
+  if (listening_) request.waiting_workers = alone ? Expected() : Wanted();
   if (!alone) {
     // Without pushes the process can only take what there is.
     if (!listening_) request.take += Wanted();
