@@ -270,14 +270,14 @@ class Result {
 
 class SharedQueueCoreTest : public testing::Test {
  protected:
-  explicit SharedQueueCoreTest(
-      absl::Duration lease = absl::InfiniteDuration()) {
+  explicit SharedQueueCoreTest(absl::Duration lease = absl::InfiniteDuration(),
+                               absl::Duration call_timeout = kLong) {
     SharedQueueCore::Options options;
     options.name = "queue";
     options.loop = std::make_shared<WaitingLoop>(&clock_);
     options.engine_uses_clock = true;
     options.lease = lease;
-    options.call_timeout = kLong;
+    options.call_timeout = call_timeout;
     options.prefetch = 0;
     options.retry_schedule.clear();
     auto engine = std::make_unique<FakeEngine>();
@@ -767,6 +767,30 @@ TEST_F(SharedQueueCoreTest, CallsThatMeetAreNotTogetherLargerThanAPiece) {
   engine_->SetReplies(true);
   for (auto& each : taken) EXPECT_LE(each.get(), 400u);
   EXPECT_LE(engine_->largest(), 500u);
+}
+
+class SharedQueueCoreTimeoutTest : public SharedQueueCoreTest {
+ protected:
+  SharedQueueCoreTimeoutTest()
+      : SharedQueueCoreTest(absl::InfiniteDuration(), absl::Seconds(1)) {}
+};
+
+TEST_F(SharedQueueCoreTimeoutTest, AFreshCallHasItsOwnTimeAfterAnOutage) {
+  engine_->SetReplies(false);
+  const size_t before = engine_->requests();
+  const auto add = [this] {
+    return core_->Apply({{EngineOperation::kAdd, "x"}}).status();
+  };
+  auto first = Async(add);
+  while (engine_->requests() == before) {
+  }
+  auto old = Async(add);
+  absl::SleepFor(absl::Milliseconds(500));
+  auto fresh = Async(add);
+  EXPECT_TRUE(absl::IsUnknown(first.get()));
+  EXPECT_FALSE(old.get().ok());
+  engine_->SetReplies(true);
+  EXPECT_EQ(fresh.get(), absl::OkStatus());
 }
 
 class SharedQueueCoreLeaseTest : public SharedQueueCoreTest {

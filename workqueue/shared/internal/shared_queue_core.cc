@@ -587,10 +587,12 @@ void SharedQueueCore::SendTogether(bool alone) {
   while (!calls_.empty()) {
     Call* const call = calls_.front();
     bytes += call->bytes;
-    if (!calls.empty() && (alone || bytes > kMaxBytes ||
-                           request.operations.size() + call->operations.size() +
-                                   request.take + call->take >
-                               kMaxOperations)) {
+    if (!calls.empty() &&
+        (alone || bytes > kMaxBytes ||
+         call->deadline > deadline + 0.1 * options_.call_timeout ||
+         request.operations.size() + call->operations.size() + request.take +
+                 call->take >
+             kMaxOperations)) {
       break;
     }
     calls_.pop_front();

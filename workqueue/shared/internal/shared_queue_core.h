@@ -243,8 +243,9 @@ class SharedQueueCore final : public ByteQueue,
   // come back soon with their next calls. Otherwise they would split into two
   // groups of which each waits for the other's request, and then for its own.
   void AwaitCompany() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Sends all calls that wait, or many of them, or the first one alone.
-  // Releases the lock meanwhile.
+  // Sends all calls that wait, or many of them, or the first one alone. Those
+  // that go together are of about the same age: the time of the oldest one ends
+  // the request. Releases the lock meanwhile.
   void SendTogether(bool alone = false) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void TakeIn(const EngineRequest& request, EngineReply reply,
               absl::Time sent_at, uint64_t notices)
