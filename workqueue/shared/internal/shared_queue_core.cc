@@ -806,7 +806,8 @@ bool SharedQueueCore::AddHolder(HeldItem* held) {
 }
 
 void SharedQueueCore::NoteLost(HeldItem* held) {
-  if (held->lost.exchange(true) || held->taken == absl::InfiniteFuture()) {
+  if (held->ending || held->lost.exchange(true) ||
+      held->taken == absl::InfiniteFuture()) {
     return;
   }
   errors_.Write([held] {

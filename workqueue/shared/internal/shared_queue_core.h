@@ -292,7 +292,7 @@ class SharedQueueCore final : public ByteQueue,
   // Adds `*held` to the items in hand, or holds it back. Returns false, and
   // does neither, if a later token of the item is here.
   bool AddHolder(HeldItem* held) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // The engine has taken the item back.
+  // The engine has taken the item back, unless its worker is ending the lease.
   void NoteLost(HeldItem* held) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // `*held` is the holder of its item no more. What was held back is in hand.
   void LetGo(HeldItem* held) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
