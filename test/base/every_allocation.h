@@ -9,6 +9,7 @@
 #define WORKQUEUE_TEST_BASE_EVERY_ALLOCATION_H_
 
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <new>
 #include <utility>
@@ -110,13 +111,15 @@ auto PersistUntilOk(F&& f) {
 }
 
 // Calls `scenario()` again and again. In each call another allocation of the
-// library fails, first alone and then together with some that follow it, until
-// there are no more allocations to fail. The scenario's own allocations do not
-// fail, except those in functions that it passes to `Persist()`.
+// library fails, and those that follow it: `lengths` says how many together.
+// Ends when there are no more allocations to fail. The scenario's own
+// allocations do not fail, except those in functions that it passes to
+// `Persist()`.
 template <typename F>
-void ForEveryAllocation(F&& scenario) {
+void ForEveryAllocation(F&& scenario,
+                        std::initializer_list<int64_t> lengths = {1, 10}) {
   const Spared spared(true);
-  for (int64_t failures : {1, 10}) {
+  for (int64_t failures : lengths) {
     int64_t first = 0;
     bool failed = true;
     while (failed && !testing::Test::HasFailure()) {

@@ -15,6 +15,7 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "test/base/every_allocation.h"
+#include "test/shared/push_without_memory.h"
 #include "test/shared/temporary_folder.h"
 #include "workqueue/base/exceptions.h"
 #include "workqueue/leader_election/leader_elector.h"
@@ -111,6 +112,16 @@ TEST(OutOfMemoryTest, Requests) {
     ASSERT_EQ(snapshot->bounds.size(), 1u);
     EXPECT_EQ(snapshot->bounds[0].queued, 2u);
   });
+}
+
+TEST(OutOfMemoryTest, APush) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/q.db";
+  const auto engine = SqliteEngine::Create(path, /*clock=*/nullptr);
+  ASSERT_TRUE(engine.ok()) << engine.status();
+  internal::EngineSource& source = **engine;
+  PushWithoutMemory(
+      [&](const std::string& queue) { return source.NewEngine(queue, 1, ""); });
 }
 
 #endif  // ABSL_HAVE_EXCEPTIONS

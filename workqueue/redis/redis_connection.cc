@@ -24,6 +24,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -385,6 +386,8 @@ absl::StatusOr<RedisReply> RedisConnection::Call(
   for (absl::string_view word : command) {
     absl::StrAppend(&bytes, "$", word.size(), "\r\n", word, "\r\n");
   }
+  // After an exception the reply may come still.
+  absl::Cleanup unread = [this] { Break("no memory"); };
   absl::Status status = Send(bytes, deadline);
   if (!status.ok()) {
     // The server executes no command that it has not got as a whole.
@@ -400,6 +403,7 @@ absl::StatusOr<RedisReply> RedisConnection::Call(
       return status;
     }
   }
+  std::move(unread).Cancel();
   return reply;
 }
 

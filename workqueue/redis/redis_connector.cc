@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -45,6 +46,10 @@ absl::Status RedisConnector::Connect(absl::Duration timeout) {
   const std::vector<std::string> addresses = AddressesOf(options_);
   to.address = addresses[attempts_ % addresses.size()];
   if (moved) to.address = connection_->moved_to();
+  absl::Cleanup failed = [&] {
+    connection_.reset();
+    if (!moved) ++attempts_;
+  };
   connection_.reset();
   auto connection = RedisConnection::Connect(to, timeout, interrupt_);
   absl::Status status = connection.status();
@@ -54,10 +59,7 @@ absl::Status RedisConnector::Connect(absl::Duration timeout) {
       status = CheckCluster(deadline - clock->TimeNow());
     }
   }
-  if (!status.ok()) {
-    connection_.reset();
-    if (!moved) ++attempts_;
-  }
+  if (status.ok()) std::move(failed).Cancel();
   return status;
 }
 

@@ -510,7 +510,7 @@ absl::Status SharedQueue<T>::HandOver(internal::HeldItem* held, F receive) {
   Operation end = queue_.End(held, Operation::kAbandon);
   end.y = queue_.ticks().From(kDelayOfUndecodable);
   end.z = 1;
-  queue_.ApplyEnds({std::move(end)}).IgnoreError();
+  queue_.ApplyEnd(std::move(end)).IgnoreError();
   // A codec's error is not the end of the queue.
   return absl::IsCancelled(status) ? absl::InternalError(status.message())
                                    : status;
@@ -547,7 +547,7 @@ absl::StatusOr<bool> SharedQueue<T>::EndProcessing(const T& item) {
   internal::HeldItem* const held = queue_.Recall(codec_.encode(item));
   if (held == nullptr) return false;
   const absl::StatusOr<bool> ended =
-      queue_.ApplyEnds({queue_.End(held, Operation::kDone)});
+      queue_.ApplyEnd(queue_.End(held, Operation::kDone));
   if (!ended.ok()) return Logged(ended.status(), &item, "Done()");
   return ended;
 }
@@ -556,6 +556,7 @@ template <typename T>
 absl::Status SharedQueue<T>::AcquireInto(Lease<T>* lease,
                                          absl::Duration timeout) {
   std::vector<Operation> ends;
+  ends.reserve(1);
   if (LeasedBy(*lease) != nullptr) {
     ends.push_back(Release(lease, Operation::kDone));
   } else {
@@ -578,7 +579,13 @@ absl::StatusOr<LeaseBatch<T>> SharedQueue<T>::AcquireUpToWithTimeout(
       queue_.Acquire(max, timeout, {});
   if (!got.ok()) return got.status();
   LeaseBatch<T> batch;
-  absl::Status status;
+  absl::Status status = internal::CatchAsStatus(
+      [&] { internal::LeaseAccess::Reserve(&batch, got->size()); });
+  while (!status.ok() && !got->empty()) {
+    queue_.ApplyEnd(queue_.End(got->back(), Operation::kGiveBack))
+        .IgnoreError();
+    got->pop_back();
+  }
   for (internal::HeldItem* held : *got) {
     absl::StatusOr<Lease<T>> lease = MakeLease(held);
     if (lease.ok()) {
@@ -933,14 +940,20 @@ template <typename T>
 bool SharedQueue<T>::EndLeases(absl::Span<QueuedItem<T>* const> items,
                                internal::LeaseEnd end) {
   std::vector<Operation> ends;
-  ends.reserve(items.size());
+  const bool sends = internal::TryCall([&] { ends.reserve(items.size()); });
   for (QueuedItem<T>* item : items) {
     const std::unique_ptr<HeldByLease> ended(static_cast<HeldByLease*>(item));
-    ends.push_back(queue_.End(ended->held, end == internal::LeaseEnd::kDone
-                                               ? Operation::kDone
-                                               : Operation::kGiveBack));
+    Operation told = queue_.End(ended->held, end == internal::LeaseEnd::kDone
+                                                 ? Operation::kDone
+                                                 : Operation::kGiveBack);
+    if (sends) {
+      ends.push_back(std::move(told));
+    } else {
+      queue_.NoteUnsent(told);
+    }
   }
-  const absl::StatusOr<bool> result = queue_.ApplyEnds(std::move(ends));
+  const absl::StatusOr<bool> result =
+      sends ? queue_.ApplyEnds(std::move(ends)) : internal::NoMemoryError();
   for (size_t i = 0; i < items.size(); ++i) leases_.Decrement();
   return Logged(result.status(), nullptr, "the end of a lease").ok() && *result;
 }

@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "workqueue/base/exceptions.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/executor.h"
 #include "workqueue/interfaces.h"
@@ -66,6 +67,12 @@ void AddClient(const EngineSnapshot::Client& client, EngineSnapshot* snapshot);
 void AddBound(EngineSnapshot::Bound bound, bool extends,
               EngineSnapshot* snapshot);
 
+// The error of a request that was not made. Does not throw.
+inline absl::Status NoMemoryError() {
+  return MakeError(absl::StatusCode::kUnavailable,
+                   "there is no memory for the request");
+}
+
 // ByteQueue
 //
 // A shared queue of byte strings, as one process sees it: the part of a
@@ -102,8 +109,11 @@ class ByteQueue {
   // Returns the operation that ends the processing of `*held`, and forgets and
   // destroys `*held`. An item that was held back until then goes to a worker.
   // The operation must be applied, unless its code is that of one that has
-  // been.
+  // been. Does not throw, nor do the following three.
   virtual EngineOperation End(HeldItem* held, EngineOperation::Code code) = 0;
+
+  // A result of `End()` is applied later: there was no memory for that.
+  virtual void NoteUnsent(const EngineOperation& end) = 0;
 
   // Applies the results of `End()`. Returns whether all leases had lasted until
   // then, or an error if the engine may not know of the end.
@@ -112,6 +122,15 @@ class ByteQueue {
     if (!results.ok()) return results.status();
     return std::find(results->begin(), results->end(), kFalse) ==
            results->end();
+  }
+  absl::StatusOr<bool> ApplyEnd(EngineOperation end) {
+    std::vector<EngineOperation> ends;
+    if (!TryCall([&] { ends.reserve(1); })) {
+      NoteUnsent(end);
+      return NoMemoryError();
+    }
+    ends.push_back(std::move(end));
+    return ApplyEnds(std::move(ends));
   }
 
   // An item that `Get()` returns by value is known until `Done()` by its bytes,

@@ -262,7 +262,7 @@ using EngineSettings = std::vector<std::string>;
 // EngineListener
 //
 // Receives what an engine tells a client without having been asked. All calls
-// come from one thread.
+// come from one thread. Only `OnListening()` may throw.
 class EngineListener {
  public:
   virtual ~EngineListener() = default;

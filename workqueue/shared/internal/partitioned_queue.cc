@@ -36,6 +36,7 @@
 #include "workqueue/shared/internal/engine.h"
 #include "workqueue/shared/internal/queue_keys.h"
 #include "workqueue/shared/internal/shared_queue_core.h"
+#include "workqueue/simulation/sync.h"
 #include "workqueue/timer/waiting_loop.h"
 
 namespace workqueue::internal {
@@ -174,12 +175,17 @@ void PartitionedQueue::Destroy(Partitions* partitions) {
 
 absl::Status PartitionedQueue::ForEach(
     size_t n, absl::FunctionRef<absl::Status(size_t)> f) {
-  std::vector<absl::Status> statuses(n);
-  ParallelizeUntil(/*stop=*/nullptr, n, n, [&](size_t i) {
-    statuses[i] = f(i);
-  }).IgnoreError();
+  sync::Mutex mu;
+  size_t failed = n;
   absl::Status first;
-  for (const absl::Status& status : statuses) first.Update(status);
+  ParallelizeUntil(/*stop=*/nullptr, n, n, [&](size_t i) {
+    absl::Status status = CatchAsStatus([&] { return f(i); });
+    if (status.ok()) return;
+    MutexLock lock(&mu);
+    if (i > failed) return;
+    failed = i;
+    first = std::move(status);
+  }).IgnoreError();
   return first;
 }
 
@@ -193,19 +199,34 @@ SharedQueueCore& PartitionedQueue::PartitionFor(absl::string_view item) const {
 
 absl::StatusOr<std::vector<int64_t>> PartitionedQueue::Apply(
     std::vector<EngineOperation> operations) {
+  if (operations.size() == 1) {
+    return PartitionFor(operations[0].item).Apply(std::move(operations));
+  }
   const size_t n = partitions_.size();
-  std::vector<std::vector<EngineOperation>> parts(n);
-  std::vector<std::vector<size_t>> places(n);
-  for (size_t i = 0; i < operations.size(); ++i) {
-    const size_t p = PartitionOf(operations[i].item, n);
-    parts[p].push_back(std::move(operations[i]));
-    places[p].push_back(i);
-  }
+  std::vector<std::vector<EngineOperation>> parts;
+  std::vector<std::vector<size_t>> places;
   std::vector<size_t> concerned;
-  for (size_t p = 0; p < n; ++p) {
-    if (!parts[p].empty()) concerned.push_back(p);
+  std::vector<int64_t> results;
+  // What needs memory comes first, and changes nothing.
+  const bool built = TryCall([&] {
+    parts.resize(n);
+    places.resize(n);
+    for (size_t i = 0; i < operations.size(); ++i) {
+      places[PartitionOf(operations[i].item, n)].push_back(i);
+    }
+    for (size_t p = 0; p < n; ++p) {
+      parts[p].reserve(places[p].size());
+      if (!places[p].empty()) concerned.push_back(p);
+    }
+    results.resize(operations.size());
+  });
+  if (!built) {
+    for (const EngineOperation& it : operations) NoteUnsent(it);
+    return NoMemoryError();
   }
-  std::vector<int64_t> results(operations.size());
+  for (size_t p : concerned) {
+    for (size_t i : places[p]) parts[p].push_back(std::move(operations[i]));
+  }
   absl::Status status = ForEach(concerned.size(), [&](size_t c) {
     const size_t p = concerned[c];
     const auto applied = partitions_[p]->Apply(std::move(parts[p]));
@@ -284,6 +305,7 @@ absl::StatusOr<std::vector<HeldItem*>> PartitionedQueue::Acquire(
 
   const std::unique_ptr<Parker> parker =
       clock()->NewParker(Parker::Role::kCaller);
+  std::vector<HeldItem*> items(1);  // There may be no memory later.
   // As a partition does after a failed request.
   const absl::Time end =
       refused ? std::min(deadline,
@@ -299,9 +321,9 @@ absl::StatusOr<std::vector<HeldItem*>> PartitionedQueue::Acquire(
     while (!self.result.has_value()) {
       if (clock()->TimeNow() >= end) {
         Withdraw(self);
-        self.result =
-            refused ? error
-                    : absl::DeadlineExceededError("there was no item in time");
+        self.result = refused ? error
+                              : MakeError(absl::StatusCode::kDeadlineExceeded,
+                                          "there was no item in time");
         break;
       }
       const MutexUnlock unlock(&mu_);
@@ -309,7 +331,10 @@ absl::StatusOr<std::vector<HeldItem*>> PartitionedQueue::Acquire(
     }
     result = *waiters_.extract(id).mapped().result;
   }
-  if (result.ok()) return std::vector<HeldItem*>{*result};
+  if (result.ok()) {
+    items[0] = *result;
+    return items;
+  }
   if (absl::IsDeadlineExceeded(result.status())) {
     for (const auto& partition : partitions_) {
       absl::Status reached = partition->Reached();
@@ -368,6 +393,7 @@ void PartitionedQueue::Ask(AcquireId waiter, size_t partition) {
 void PartitionedQueue::Receive(AcquireId waiter, size_t partition,
                                absl::StatusOr<HeldItem*> item) {
   std::pair<Executor*, AcquireId> to_call;
+  bool forgets = false;  // Without memory, the partition gives it back.
   {
     MutexLock lock(&mu_);
     --requests_;
@@ -386,7 +412,9 @@ void PartitionedQueue::Receive(AcquireId waiter, size_t partition,
       if (it != nullptr) {
         to_call = Finish(it, item);
       } else {
-        surplus_.push_back(*item);
+        forgets = !TryCall([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+          surplus_.push_back(*item);
+        });
         WakeLoop(absl::InfinitePast());
       }
     } else if (waits(it)) {
@@ -400,6 +428,9 @@ void PartitionedQueue::Receive(AcquireId waiter, size_t partition,
         WakeLoop(ask_again_at_);
       }
     }
+  }
+  if (forgets) {
+    NoteUnsent(End(*item, EngineOperation::kGiveBack));
   }
   if (to_call.first != nullptr) {
     SubmitTask(to_call.first, [this, id = to_call.second] { RunCallback(id); });
@@ -469,38 +500,48 @@ void PartitionedQueue::WakeLoop(absl::Time at) {
 absl::Time PartitionedQueue::Run(absl::Time now) {
   std::vector<Withdrawal> withdrawals;
   std::vector<HeldItem*> surplus;
+  std::vector<EngineOperation> ends;
   std::vector<std::pair<AcquireId, size_t>> again;
   {
     MutexLock lock(&mu_);
     wake_time_.Clear();
-    withdrawals.swap(withdrawals_);
-    surplus.swap(surplus_);
-    if (now >= ask_again_at_) {
-      ask_again_at_ = absl::InfiniteFuture();
-      for (auto& [id, waiter] : waiters_) {
-        if (waiter.result.has_value()) continue;
+    // What needs memory comes first, and changes nothing.
+    const bool built = TryCall([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      ends.reserve(surplus_.size());
+      for (const auto& [id, waiter] : waiters_) {
+        if (now < ask_again_at_ || waiter.result.has_value()) continue;
         for (size_t p = 0; p < waiter.requests.size(); ++p) {
-          if (!waiter.requests[p].ended) continue;
-          waiter.requests[p].ended = false;
-          again.emplace_back(id, p);
-          ++requests_;
+          if (waiter.requests[p].ended) again.emplace_back(id, p);
         }
       }
+    });
+    if (!built) {
+      wake_time_.Set(now + kAskAgainAfter);
+      return now + kAskAgainAfter;
     }
+    withdrawals.swap(withdrawals_);
+    surplus.swap(surplus_);
+    if (now >= ask_again_at_) ask_again_at_ = absl::InfiniteFuture();
+    for (const auto& [id, p] : again) Find(id)->requests[p].ended = false;
+    requests_ += again.size();
   }
   size_t withdrawn = 0;
   for (const Withdrawal& it : withdrawals) {
     withdrawn += partitions_[it.partition]->CancelAcquire(it.id) ? 1 : 0;
   }
-  if (!surplus.empty()) {
-    std::vector<EngineOperation> ends;
-    for (HeldItem* held : surplus) {
-      ends.push_back(End(held, EngineOperation::kGiveBack));
-    }
-    // If that fails, the items are handed out when their leases have expired.
-    ApplyEnds(std::move(ends)).IgnoreError();
+  for (HeldItem* held : surplus) {
+    ends.push_back(End(held, EngineOperation::kGiveBack));
   }
-  for (const auto& [waiter, partition] : again) Ask(waiter, partition);
+  // If that fails, the items are handed out when their leases have expired.
+  if (!ends.empty()) ApplyEnds(std::move(ends)).IgnoreError();
+  for (const auto& [id, p] : again) {
+    if (TryCall([&, id = id, p = p] { Ask(id, p); })) continue;
+    MutexLock lock(&mu_);
+    --requests_;
+    Waiter* const waiter = Find(id);
+    if (waiter != nullptr) waiter->requests[p].ended = true;
+    ask_again_at_ = std::min(ask_again_at_, now + kAskAgainAfter);
+  }
 
   MutexLock lock(&mu_);
   requests_ -= withdrawn;
@@ -513,6 +554,10 @@ absl::Time PartitionedQueue::Run(absl::Time now) {
 EngineOperation PartitionedQueue::End(HeldItem* held,
                                       EngineOperation::Code code) {
   return PartitionFor(held->item).End(held, code);
+}
+
+void PartitionedQueue::NoteUnsent(const EngineOperation& end) {
+  PartitionFor(end.item).NoteUnsent(end);
 }
 
 void PartitionedQueue::Remember(std::string bytes, HeldItem* held) {

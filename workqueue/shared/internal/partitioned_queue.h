@@ -81,6 +81,7 @@ class PartitionedQueue final : public ByteQueue, private WaitingLoop::Client {
   AcquireId AcquireAsync(Executor* executor, Callback callback) override;
   bool CancelAcquire(AcquireId id) override;
   EngineOperation End(HeldItem* held, EngineOperation::Code code) override;
+  void NoteUnsent(const EngineOperation& end) override;
   void Remember(std::string bytes, HeldItem* held) override;
   HeldItem* Recall(const std::string& item) override;
   bool Holds(const std::string& item) override;

@@ -24,6 +24,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "hiredis/hiredis.h"
+#include "workqueue/base/exceptions.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/base/worker_pool.h"
 #include "workqueue/clock/clock.h"
@@ -332,6 +333,10 @@ absl::Status RedisEngine::Connect(absl::Time deadline) {
   absl::Status status = connector_.Connect(deadline - Now());
   if (!status.ok()) return status;
   session_.connection = connector_.connection();
+  // The next attempt must not go on without what is missing.
+  absl::Cleanup incomplete = [this] {
+    session_.connection->Break("incomplete");
+  };
   // Without the right to ask, leases get no grace after a start of the server.
   auto run = RunOf(session_.connection, deadline);
   status = run.status();
@@ -339,19 +344,18 @@ absl::Status RedisEngine::Connect(absl::Time deadline) {
     session_.run = *std::move(run);
     status = LoadScripts(deadline);
   }
-  // The next attempt must not go on without what is missing.
-  if (!status.ok()) session_.connection->Break(status.message());
+  if (status.ok()) std::move(incomplete).Cancel();
   return status;
 }
 
 void RedisEngine::LeadListener() {
-  session_.led = true;
   MutexLock lock(&listen_mu_);
   address_ = session_.connection->address();
   run_ = session_.run;
   if (run_.empty() || listening_run_.value_or(run_) != run_) {
     listener_.ConnectAgain();
   }
+  session_.led = true;
 }
 
 absl::Status RedisEngine::LoadScripts(absl::Time deadline) {
@@ -399,7 +403,8 @@ RedisEngine::WithConnection(absl::Time deadline, F f) {
     return result.status();
   });
   if (status.ok()) {
-    if (!session_.led) LeadListener();
+    // Without memory, the next call does so.
+    if (!session_.led) TryCall([this] { LeadListener(); });
     return result;
   }
   if (sent) return Named(absl::UnknownError(status.message()));
@@ -440,10 +445,11 @@ absl::StatusOr<EngineReply> RedisEngine::Apply(const EngineRequest& request,
           words.push_back(operation.text);
         }
         const std::vector<absl::string_view> views(words.begin(), words.end());
+        const bool came_late = std::exchange(may_come_late_, true);
         auto reply = session.connection->Call(views, deadline - Now(),
                                               /*changes=*/true);
         may_come_late_ =
-            absl::IsUnknown(reply.status()) || (may_come_late_ && !reply.ok());
+            absl::IsUnknown(reply.status()) || (came_late && !reply.ok());
         if (!reply.ok()) return reply.status();
         auto parsed = ParseReply(**reply, request.operations.size());
         if (!parsed.ok()) session.connection->Break(parsed.status().message());
@@ -537,7 +543,8 @@ absl::Status RedisEngine::Listen(EngineListener* listener,
   const absl::Status started = listener_.Start(
       kFirstRetryPause, kLastRetryPause, [this, listener](absl::Time* since) {
         NameThisThread(name_, "listen");
-        const absl::Status status = ListenOnce(listener, since);
+        const absl::Status status =
+            CatchAsStatus([&] { return ListenOnce(listener, since); });
         listener->OnDisconnected(status);
         MutexLock lock(&listen_mu_);
         listen_error_ = status;

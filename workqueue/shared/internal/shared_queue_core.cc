@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
-#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -109,6 +108,10 @@ void Append(std::vector<V> from, std::vector<V>* to) {
              std::make_move_iterator(from.end()));
 }
 
+std::string DropsAnItem() {
+  return "has no memory for an item, whose lease will expire";
+}
+
 Clock* MachineClock() { return Clock::GetRealClock(); }
 
 std::vector<int64_t> ToTicks(const Ticks& ticks,
@@ -191,7 +194,10 @@ SharedQueueCore::SharedQueueCore(Options options,
       metrics_(
           SharedQueueMetrics::Create(options_.name, options_.metrics_provider)),
       engine_(std::move(engine)),
-      company_came_(MachineClock()->NewParker(Parker::Role::kCaller)) {}
+      company_came_(MachineClock()->NewParker(Parker::Role::kCaller)) {
+  MutexLock lock(&mu_);
+  late_clients_.reserve(kMostLateClients + 1);
+}
 
 absl::StatusOr<std::string> SharedQueueCore::CheckSettings(
     absl::Time deadline) {
@@ -226,12 +232,12 @@ absl::Status SharedQueueCore::Start(absl::Time deadline) {
   {
     // Sees the layout of the queue, and whether it has been shut down.
     MutexLock lock(&mu_);
+    std::vector<EngineOperation> operations;
+    if (options_.set_groups) operations.push_back(*options_.set_groups);
+    if (metrics_ != nullptr) operations.push_back({EngineOperation::kOldest});
     Call call;
     call.deadline = deadline;
-    if (options_.set_groups) call.operations = {*options_.set_groups};
-    if (metrics_ != nullptr) {
-      call.operations.push_back({EngineOperation::kOldest});
-    }
+    call.operations = operations;
     Send(&call);
     if (!call.status.ok()) return call.status;
     if (options_.set_groups && call.results.front() == kFalse) {
@@ -349,10 +355,17 @@ void SharedQueueCore::NoteEnds(absl::Span<const EngineOperation> operations,
     if (!IsEnd(it.code)) continue;
     --ending_;
     if (!heard) {
-      unheard_ends_.try_emplace({it.item, it.x}, it);
+      errors_.Try(
+          [] { return std::string("cannot repeat the end of a lease"); },
+          [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+            unheard_ends_.try_emplace({it.item, it.x}, it);
+          });
       Notice(clock()->TimeNow() + RetryAfter());
     } else if (!unheard_ends_.empty()) {
-      unheard_ends_.erase({it.item, it.x});
+      // Without memory, it is repeated once more.
+      TryCall([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+        unheard_ends_.erase({it.item, it.x});
+      });
     }
   }
   if (NothingHeld()) WakeSleepers();
@@ -423,28 +436,32 @@ absl::Status SharedQueueCore::EndedError() const {
 
 absl::StatusOr<std::vector<int64_t>> SharedQueueCore::SendInPieces(
     std::vector<EngineOperation> operations) {
+  auto left = absl::MakeConstSpan(operations);
+  const absl::Cleanup unsent = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    NoteEnds(left, /*heard=*/false);
+  };
   std::vector<int64_t> results;
-  auto next = operations.begin();
+  if (!TryCall([&] { results.reserve(operations.size()); })) {
+    return LogNoMemory();
+  }
   do {
     Call call;
-    while (next != operations.end() &&
-           call.operations.size() < kMaxOperations &&
-           (call.operations.empty() ||
-            call.bytes + next->item.size() + next->text.size() <= kMaxBytes)) {
-      call.bytes += next->item.size() + next->text.size();
-      call.operations.push_back(std::move(*next++));
+    size_t n = 0;
+    while (n < left.size() && n < kMaxOperations &&
+           (n == 0 || call.bytes + left[n].item.size() + left[n].text.size() <=
+                          kMaxBytes)) {
+      call.bytes += left[n].item.size() + left[n].text.size();
+      ++n;
     }
+    call.operations = left.subspan(0, n);
+    left.remove_prefix(n);
     Send(&call);
     NoteEnds(call.operations, call.status.ok());
-    if (!call.status.ok()) {
-      NoteEnds(absl::MakeConstSpan(operations)
-                   .subspan(static_cast<size_t>(next - operations.begin())),
-               /*heard=*/false);
-      return call.status;
-    }
+    if (!call.status.ok()) return call.status;
     if (std::find(call.results.begin(), call.results.end(), kMemoryFull) !=
         call.results.end()) {
-      return absl::ResourceExhaustedError("the engine is full");
+      return MakeError(absl::StatusCode::kResourceExhausted,
+                       "the engine is full");
     }
     if (std::find(call.results.begin(), call.results.end(), kItemTooLong) !=
         call.results.end()) {
@@ -453,7 +470,7 @@ absl::StatusOr<std::vector<int64_t>> SharedQueueCore::SendInPieces(
           " bytes, the most that this engine can keep"));
     }
     results.insert(results.end(), call.results.begin(), call.results.end());
-  } while (next != operations.end());
+  } while (!left.empty());
   return results;
 }
 
@@ -505,6 +522,12 @@ absl::Status SharedQueueCore::Healthy() const {
   return absl::OkStatus();
 }
 
+absl::Status SharedQueueCore::LogNoMemory() {
+  absl::Status error = NoMemoryError();
+  errors_.Write([] { return std::string("sends nothing"); }, error);
+  return error;
+}
+
 absl::Duration SharedQueueCore::CallTimeout() const {
   if (!closed_) return options_.call_timeout;
   return std::min(options_.call_timeout,
@@ -523,7 +546,11 @@ void SharedQueueCore::Send(Call* call) {
     SendAlone(call);
   } else {
     call->deadline = std::min(call->deadline, now + most);
-    calls_.push_back(call);
+    if (!TryCall(
+            [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { calls_.push_back(call); })) {
+      call->status = LogNoMemory();
+      return;
+    }
     if (calls_.size() == company_) company_came_->Unpark();
     while (!call->done) {
       if (!sending_) {
@@ -541,14 +568,18 @@ void SharedQueueCore::SendAlone(Call* call) {
                         ABSL_NO_THREAD_SAFETY_ANALYSIS { return !sending_; };
   if (!MachineClock()->AwaitWithDeadline(&mu_, absl::Condition(&turn),
                                          call->deadline)) {
-    call->status =
-        absl::UnavailableError("an earlier request waits for the engine");
+    call->status = MakeError(absl::StatusCode::kUnavailable,
+                             "an earlier request waits for the engine");
   } else if (call->deadline < MachineClock()->TimeNow() + round_trip_) {
     // Without an answer in time, all calls would need a new connection.
-    call->status = absl::UnavailableError("the latest request took longer");
-  } else {
-    calls_.push_front(call);
+    call->status = MakeError(absl::StatusCode::kUnavailable,
+                             "the latest request took longer");
+  } else if (TryCall([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+               calls_.push_front(call);
+             })) {
     SendTogether(/*alone=*/true);
+  } else {
+    call->status = LogNoMemory();
   }
 }
 
@@ -569,39 +600,56 @@ void SharedQueueCore::SendTogether(bool alone) {
   if (!alone) AwaitCompany();
   std::vector<Call*> calls;
   EngineRequest request;
-  request.operations.swap(ended_);
-  for (const std::string& client : late_clients_) {
-    if (client == client_) continue;  // The number of this request ends it.
-    request.operations.push_back({EngineOperation::kEndClient, client});
+  size_t num_ended = 0;
+  absl::Time deadline = absl::InfiniteFuture();
+  // What needs memory comes first, and changes nothing.
+  const auto build = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    request.operations.resize(ended_.size());  // are moved there
+    for (const std::string& client : late_clients_) {
+      if (client == client_) continue;  // The number of this request ends it.
+      request.operations.push_back({EngineOperation::kEndClient, client});
+    }
+    num_ended = request.operations.size();
+    request.client = client_;
+    request.client_name = options_.client_name;
+    request.retry_schedule = retry_schedule_;
+    size_t bytes = 0;
+    for (Call* const call : calls_) {
+      bytes += call->bytes;
+      if (!calls.empty() &&
+          (alone || bytes > kMaxBytes ||
+           call->deadline > deadline + 0.1 * options_.call_timeout ||
+           request.operations.size() + call->operations.size() + request.take +
+                   call->take >
+               kMaxOperations)) {
+        break;
+      }
+      calls.push_back(call);
+      request.take += call->take;
+      deadline = std::min(deadline, call->deadline);
+      request.operations.insert(request.operations.end(),
+                                call->operations.begin(),
+                                call->operations.end());
+      call->results.reserve(call->operations.size());
+    }
+  };
+  if (!TryCall(build)) {
+    sending_ = false;
+    Call* const first = calls_.front();
+    calls_.pop_front();
+    first->status = LogNoMemory();
+    first->done = true;
+    first->changed.Signal();
+    return;
   }
-  const size_t num_ended = request.operations.size();
-  request.client = client_;
-  request.client_name = options_.client_name;
+  calls_.erase(calls_.begin(),
+               calls_.begin() + static_cast<ptrdiff_t>(calls.size()));
+  std::move(ended_.begin(), ended_.end(), request.operations.begin());
+  ended_.clear();
   request.number = ++request_;
   request.lease = ticks_.From(options_.lease);
   request.presence = ticks_.From(kPresence);
-  request.retry_schedule = retry_schedule_;
   request.looks_only = options_.looks_only;
-  absl::Time deadline = absl::InfiniteFuture();
-  size_t bytes = 0;
-  while (!calls_.empty()) {
-    Call* const call = calls_.front();
-    bytes += call->bytes;
-    if (!calls.empty() &&
-        (alone || bytes > kMaxBytes ||
-         call->deadline > deadline + 0.1 * options_.call_timeout ||
-         request.operations.size() + call->operations.size() + request.take +
-                 call->take >
-             kMaxOperations)) {
-      break;
-    }
-    calls_.pop_front();
-    calls.push_back(call);
-    request.take += call->take;
-    deadline = std::min(deadline, call->deadline);
-    request.operations.insert(request.operations.end(),
-                              call->operations.begin(), call->operations.end());
-  }
   const absl::Time start = MachineClock()->TimeNow();
   // One that goes alone changes nothing that the engine knows.
   if (listening_) request.waiting_workers = alone ? Expected() : Wanted();
@@ -666,7 +714,7 @@ void SharedQueueCore::SendTogether(bool alone) {
   } else {
     if (absl::IsUnknown(reply.status()) &&
         (late_clients_.empty() || late_clients_.back() != request.client)) {
-      late_clients_.push_back(request.client);
+      late_clients_.push_back(std::move(request.client));
       if (late_clients_.size() > kMostLateClients) {
         late_clients_.erase(late_clients_.begin());
       }
@@ -736,13 +784,15 @@ void SharedQueueCore::TakeInState(const EngineReply& reply) {
     full_since_.reset();
   } else if (!full_since_.has_value()) {
     full_since_ = clock()->TimeNow();
-    errors_.Write([] { return std::string("can add nothing"); },
-                  absl::ResourceExhaustedError("the engine is full"));
+    errors_.Write(
+        [] { return std::string("can add nothing"); },
+        MakeError(absl::StatusCode::kResourceExhausted, "the engine is full"));
   }
   if (born_ != 0 && reply.born != 0 && reply.born != born_) {
     data_lost_at_ = clock()->TimeNow();
     errors_.Write([] { return std::string("has been emptied"); },
-                  absl::DataLossError("the engine has lost all items"));
+                  MakeError(absl::StatusCode::kDataLoss,
+                            "the engine has lost all items"));
     Report(
         [](SharedQueueMetrics* metrics) { Increment(metrics->data_losses); });
   }
@@ -751,13 +801,19 @@ void SharedQueueCore::TakeInState(const EngineReply& reply) {
 
 void SharedQueueCore::TakeIn(HandedOut item, absl::Time since) {
   const uint64_t id = ++last_id_;
-  auto owned = std::make_unique<HeldItem>(std::move(item), id);
-  HeldItem* const held = owned.get();
-  held->expiry = since + options_.lease;
-  if (!AddHolder(held)) return;
-  held_[id] = std::move(owned);
-  renew_at_ = std::min(renew_at_, since + options_.lease / 3);
-  WakeLoop(renew_at_);
+  errors_.Try(DropsAnItem, [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    auto owned = std::make_unique<HeldItem>(std::move(item), id);
+    HeldItem* const held = owned.get();
+    held->expiry = since + options_.lease;
+    held_.try_emplace(id, std::move(owned));
+    absl::Cleanup drop = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      held_.erase(id);
+    };
+    if (!AddHolder(held)) return;
+    std::move(drop).Cancel();
+    renew_at_ = std::min(renew_at_, since + options_.lease / 3);
+    WakeLoop(renew_at_);
+  });
 }
 
 bool SharedQueueCore::NobodyWaits() const {
@@ -783,7 +839,11 @@ void SharedQueueCore::WakeLoop(absl::Time at) {
 bool SharedQueueCore::AddHolder(HeldItem* held) {
   const auto [found, is_first] = holders_.try_emplace(held->item, held);
   if (is_first) {
+    absl::Cleanup undo = [this, it = found]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      holders_.erase(it);
+    };
     in_hand_.push_back(held);
+    std::move(undo).Cancel();
     return true;
   }
   HeldItem* const holder = found->second;
@@ -797,10 +857,10 @@ bool SharedQueueCore::AddHolder(HeldItem* held) {
     holder->held_back = held;
     ++held_back_;
   } else {
-    *in_hand = held;
+    in_hand_.erase(in_hand);
     holders_.erase(found);
-    holders_.emplace(held->item, held);
     Erase(holder);
+    return AddHolder(held);
   }
   return true;
 }
@@ -824,8 +884,15 @@ void SharedQueueCore::LetGo(HeldItem* held) {
   HeldItem* const next = std::exchange(held->held_back, nullptr);
   if (next == nullptr) return;
   --held_back_;
-  holders_.emplace(next->item, next);
-  in_hand_.push_front(next);
+  const auto take_in_hand = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    const auto holder = holders_.emplace(next->item, next).first;
+    absl::Cleanup undo = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      holders_.erase(holder);
+    };
+    in_hand_.push_front(next);
+    std::move(undo).Cancel();
+  };
+  if (!errors_.Try(DropsAnItem, take_in_hand)) Erase(next);
   DropLostInHand();
   WaitersChanged();
 }
@@ -865,18 +932,23 @@ size_t SharedQueueCore::CountInHand(size_t processing) {
   return std::min(in_hand_.size(), processing);
 }
 
-std::vector<HeldItem*> SharedQueueCore::TakeInHand(size_t max) {
-  const size_t n = std::min(max, in_hand_.size());
-  std::vector<HeldItem*> items(in_hand_.begin(), in_hand_.begin() + n);
-  in_hand_.erase(in_hand_.begin(), in_hand_.begin() + n);
-  const absl::Time now = clock()->TimeNow();
-  for (HeldItem* held : items) held->taken = now;
-  taken_ += n;
+HeldItem* SharedQueueCore::TakeFirstInHand() {
+  HeldItem* const held = in_hand_.front();
+  in_hand_.pop_front();
+  held->taken = clock()->TimeNow();
+  ++taken_;
   Report([&](SharedQueueMetrics* metrics) {
-    for (HeldItem* held : items) {
-      Observe(metrics->latency, ticks_.ToDuration(held->ticks_queued));
-    }
+    Observe(metrics->latency, ticks_.ToDuration(held->ticks_queued));
   });
+  return held;
+}
+
+std::vector<HeldItem*> SharedQueueCore::TakeInHand(size_t max) {
+  std::vector<HeldItem*> items;
+  items.reserve(std::min(max, in_hand_.size()));
+  while (items.size() < max && !in_hand_.empty()) {
+    items.push_back(TakeFirstInHand());
+  }
   return items;
 }
 
@@ -884,13 +956,14 @@ void SharedQueueCore::WakeWaiters() {
   const bool ending = closed_ || ended_as_of_ != 0;
   const size_t max_woken =
       ahead_ > 0 ? std::min(in_hand_.size(), kMaxWoken) : in_hand_.size();
-  for (auto& [id, waiter] : waiters_) {
+  for (auto& [_, waiter] : waiters_) {
     if (woken_ == waiters_.size() || (!ending && woken_ >= max_woken)) break;
     if (waiter.woken || (woken_ >= max_woken && !Ended(waiter))) continue;
     if (waiter.parker != nullptr) {
       waiter.parker->Unpark();
     } else {
-      submissions_.push_back({std::this_thread::get_id(), waiter.executor, id});
+      waiter.submitter = std::this_thread::get_id();
+      ++unsubmitted_;
       ++tasks_;
     }
     waiter.woken = true;
@@ -912,6 +985,10 @@ auto SharedQueueCore::AddWaiter() -> Waiters::iterator {
 
 auto SharedQueueCore::Remove(Waiters::iterator waiter) -> Waiters::node_type {
   Sleep(&waiter->second);
+  if (waiter->second.submitter.has_value()) {
+    --unsubmitted_;
+    --tasks_;
+  }
   return waiters_.extract(waiter);
 }
 
@@ -930,8 +1007,13 @@ absl::StatusOr<std::vector<HeldItem*>> SharedQueueCore::Acquire(
     size_t max, absl::Duration timeout, std::vector<EngineOperation> ends,
     absl::Time call_deadline) {
   const auto task = BeginTask();
+  const absl::Cleanup unsent = [&] {
+    if (ends.empty()) return;
+    MutexLock lock(&mu_);
+    NoteEnds(ends, /*heard=*/false);
+  };
   absl::StatusOr<std::vector<HeldItem*>> items = AcquirePiece(
-      std::min(max, kMaxOperations), timeout, std::move(ends), call_deadline);
+      std::min(max, kMaxOperations), timeout, &ends, call_deadline);
   if (!items.ok() || items->size() == max) return items;
   {
     // What is added from now on is not for this call: it might never end.
@@ -940,9 +1022,11 @@ absl::StatusOr<std::vector<HeldItem*>> SharedQueueCore::Acquire(
   }
   while (items->size() < max) {
     Submit();
-    const auto more =
-        AcquirePiece(std::min(max - items->size(), kMaxOperations),
-                     absl::ZeroDuration(), {}, absl::InfiniteFuture());
+    const auto more = CatchAsStatus([&] {
+      items->reserve(max);
+      return AcquirePiece(std::min(max - items->size(), kMaxOperations),
+                          absl::ZeroDuration(), &ends, absl::InfiniteFuture());
+    });
     if (!more.ok()) break;
     items->insert(items->end(), more->begin(), more->end());
   }
@@ -950,7 +1034,7 @@ absl::StatusOr<std::vector<HeldItem*>> SharedQueueCore::Acquire(
 }
 
 absl::StatusOr<std::vector<HeldItem*>> SharedQueueCore::AcquirePiece(
-    size_t max, absl::Duration timeout, std::vector<EngineOperation> ends,
+    size_t max, absl::Duration timeout, std::vector<EngineOperation>* ends,
     absl::Time call_deadline) {
   const bool blocks = timeout > absl::ZeroDuration();
   const absl::Time deadline =
@@ -958,30 +1042,35 @@ absl::StatusOr<std::vector<HeldItem*>> SharedQueueCore::AcquirePiece(
   std::unique_ptr<Parker> parker =
       blocks ? clock()->NewParker(Parker::Role::kCaller) : nullptr;
   MutexLock lock(&mu_);
-  if (ends.empty() && closed_) return EndedError();
-  if (ends.empty() || (ahead_ > 0 && !closed_)) {
+  if (ends->empty() && closed_) return EndedError();
+  auto self = waiters_.end();
+  const absl::Cleanup end = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    if (self != waiters_.end()) Remove(self);
+    WaitersChanged();
+  };
+  if (ends->empty() || (ahead_ > 0 && !closed_)) {
     DropLostInHand();
     if (!in_hand_.empty()) {
+      ended_.insert(ended_.end(), std::make_move_iterator(ends->begin()),
+                    std::make_move_iterator(ends->end()));
+      ends->clear();
       // Perhaps the engine has pushed the items for others.
-      std::vector<HeldItem*> items = TakeInHand(max);
-      Append(std::move(ends), &ended_);
-      WaitersChanged();
-      return items;
+      return TakeInHand(max);
     }
   }
-  auto self = waiters_.end();
   if (blocks && !closed_) {
     self = AddWaiter();
     self->second.parker = parker.get();
   }
   Call call;
   call.deadline = call_deadline;
-  call.operations = std::move(ends);
+  call.operations = *ends;
   if (!closed_) call.take = self == waiters_.end() ? max : max - 1;
   taking_ += call.take;
   Send(&call);
   taking_ -= call.take;
   NoteEnds(call.operations, call.status.ok());
+  ends->clear();
   // Until then this thread waits for an item although the request has failed.
   const absl::Time pause_end =
       std::min(deadline, clock()->TimeNow() + RetryAfter());
@@ -1016,8 +1105,8 @@ absl::StatusOr<std::vector<HeldItem*>> SharedQueueCore::AcquirePiece(
         result = EndedError();
         break;
       }
-      const absl::Time end = call.status.ok() ? deadline : pause_end;
-      if (clock()->TimeNow() >= end) {
+      const absl::Time until = call.status.ok() ? deadline : pause_end;
+      if (clock()->TimeNow() >= until) {
         if (!call.status.ok()) {
           result = call.status;
           break;
@@ -1046,29 +1135,22 @@ absl::StatusOr<std::vector<HeldItem*>> SharedQueueCore::AcquirePiece(
       WaitersChanged();
       const MutexUnlock unlock(&mu_);
       Submit();
-      parker->ParkUntil(end);
+      parker->ParkUntil(until);
     }
-    Remove(self);
   }
-  WaitersChanged();
   return result;
 }
 
 AcquireId SharedQueueCore::AcquireAsync(Executor* executor, Callback callback) {
-  Waiters::node_type removed;  // destroyed without the lock
   const absl::Cleanup submit = [this] { Submit(); };
   MutexLock lock(&mu_);
   const auto it = AddWaiter();
-  absl::Cleanup remove = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    removed = Remove(it);
-  };
   it->second.executor = executor;
   it->second.callback = std::move(callback);
   WakeWaiters();
   // The loop asks the engine: this thread must not block.
   if (shut_down_) look_at_ = absl::InfinitePast();
   if (shut_down_ || MustTell()) WakeLoop(absl::InfinitePast());
-  std::move(remove).Cancel();
   return it->first;
 }
 
@@ -1086,21 +1168,26 @@ bool SharedQueueCore::CancelAcquire(AcquireId id) {
 }
 
 void SharedQueueCore::Submit(size_t ended_tasks) {
-  std::list<Submission> submissions;
-  {
-    MutexLock lock(&mu_);
-    tasks_ -= ended_tasks;
-    for (auto it = submissions_.begin(); it != submissions_.end();) {
-      const auto next = std::next(it);
-      if (it->thread == std::this_thread::get_id()) {
-        submissions.splice(submissions.end(), submissions_, it);
-      }
-      it = next;
+  MutexLock lock(&mu_);
+  ++tasks_;  // This object stays until the end.
+  auto it = waiters_.begin();
+  while (unsubmitted_ > 0 && it != waiters_.end()) {
+    Waiter& waiter = it->second;
+    if (waiter.submitter != std::this_thread::get_id()) {
+      ++it;
+      continue;
     }
+    waiter.submitter.reset();
+    --unsubmitted_;
+    const AcquireId id = it->first;
+    {
+      Executor* const executor = waiter.executor;
+      const MutexUnlock unlock(&mu_);
+      SubmitTask(executor, [this, id] { RunCallback(id); });
+    }
+    it = waiters_.upper_bound(id);
   }
-  for (const Submission& it : submissions) {
-    SubmitTask(it.executor, [this, id = it.id] { RunCallback(id); });
-  }
+  tasks_ -= ended_tasks + 1;
 }
 
 void SharedQueueCore::RunCallback(AcquireId id) {
@@ -1116,7 +1203,7 @@ void SharedQueueCore::RunCallback(AcquireId id) {
       if (in_hand_.empty()) {
         item = EndedError();
       } else {
-        item = TakeInHand(1).front();
+        item = TakeFirstInHand();
       }
     } else if (waits) {
       // Another worker was faster. The callback keeps its place.
@@ -1141,13 +1228,14 @@ void SharedQueueCore::WaitersChanged() {
 
 EngineOperation SharedQueueCore::End(HeldItem* held,
                                      EngineOperation::Code code) {
-  EngineOperation end{code, held->item, held->token, held->priority};
+  EngineOperation end{code, "", held->token, held->priority};
   {
     MutexLock lock(&mu_);
     Report([&](SharedQueueMetrics* metrics) {
       Observe(metrics->work_duration, clock()->TimeNow() - held->taken);
     });
     LetGo(held);
+    end.item = std::move(held->item);
     if (IsEnd(code)) ++ending_;
     Erase(held);
   }
@@ -1155,10 +1243,15 @@ EngineOperation SharedQueueCore::End(HeldItem* held,
   return end;
 }
 
+void SharedQueueCore::NoteUnsent(const EngineOperation& end) {
+  MutexLock lock(&mu_);
+  NoteEnds({&end, 1}, /*heard=*/false);
+}
+
 void SharedQueueCore::Remember(std::string bytes, HeldItem* held) {
   {
     MutexLock lock(&mu_);
-    gotten_[std::move(bytes)].push_back(held);
+    gotten_.emplace(std::move(bytes), held);
     LetGo(held);
   }
   Submit();
@@ -1166,11 +1259,10 @@ void SharedQueueCore::Remember(std::string bytes, HeldItem* held) {
 
 HeldItem* SharedQueueCore::Recall(const std::string& item) {
   MutexLock lock(&mu_);
-  const auto found = gotten_.find(item);
-  if (found == gotten_.end()) return nullptr;
-  HeldItem* const held = found->second.front();
-  found->second.pop_front();
-  if (found->second.empty()) gotten_.erase(found);
+  const auto found = gotten_.lower_bound(item);
+  if (found == gotten_.end() || found->first != item) return nullptr;
+  HeldItem* const held = found->second;
+  gotten_.erase(found);
   return held;
 }
 
@@ -1189,7 +1281,7 @@ bool SharedQueueCore::IsLost(const HeldItem& held) {
 
 void SharedQueueCore::SetLimits(const EngineOperation& limits) {
   MutexLock lock(&mu_);
-  set_limits_ = limits;
+  set_limits_ = EngineOperation(limits);
   repair_at_ = absl::InfinitePast();
   Notice(absl::InfinitePast());
 }
@@ -1360,6 +1452,12 @@ bool SharedQueueCore::AwaitDrained(absl::Span<SharedQueueCore* const> parts,
                                    absl::Time deadline) {
   Clock* const clock = parts.front()->clock();
   const auto parker = clock->NewParker(Parker::Role::kCaller);
+  const absl::Cleanup end = [&] {
+    for (SharedQueueCore* part : parts) {
+      MutexLock lock(&part->mu_);
+      part->sleepers_.remove(parker.get());
+    }
+  };
   for (SharedQueueCore* part : parts) {
     MutexLock lock(&part->mu_);
     part->sleepers_.push_back(parker.get());
@@ -1376,10 +1474,6 @@ bool SharedQueueCore::AwaitDrained(absl::Span<SharedQueueCore* const> parts,
     }
     if (drained || ended || clock->TimeNow() >= deadline) break;
     parker->ParkUntil(deadline);
-  }
-  for (SharedQueueCore* part : parts) {
-    MutexLock lock(&part->mu_);
-    part->sleepers_.remove(parker.get());
   }
   return drained;
 }
@@ -1502,113 +1596,123 @@ absl::Time SharedQueueCore::Run(absl::Time now) {
       wake_time_.Set(next);
       return next;
     }
-    std::vector<EngineOperation> operations;
-    std::vector<uint64_t> renewed;  // the ids of the first operations
-    if (now >= renew_at_) {
-      for (const auto& it : held_) {
-        if (it.second->lost) continue;
-        operations.push_back(
-            {EngineOperation::kRenew, it.second->item, it.second->token});
-        renewed.push_back(it.first);
-      }
-      renew_at_ =
-          held_.empty() ? absl::InfiniteFuture() : now + options_.lease / 3;
-    }
-    const auto give_back = [&](HeldItem* held) ABSL_NO_THREAD_SAFETY_ANALYSIS {
-      operations.push_back({EngineOperation::kGiveBack, held->item, held->token,
-                            held->priority});
-      ++ending_;
-      Erase(held);
-    };
-    bool ends_are_due = false;
-    if (now >= ahead_at_) {
-      ahead_at_ = absl::InfiniteFuture();
-      ends_are_due = !ended_.empty();
-      if (taken_ == taken_then_) ahead_ = 0;
-    }
-    if (closed_ && held_back_ > 0) {
-      held_back_ = 0;
-      for (const auto& it : holders_) {
-        HeldItem* const held = std::exchange(it.second->held_back, nullptr);
-        if (held != nullptr) give_back(held);
-      }
-    }
-    for (size_t n = Surplus(); n > 0; --n) {
-      HeldItem* const held = in_hand_.back();
-      in_hand_.pop_back();
-      holders_.erase(held->item);
-      give_back(held);
-    }
-    for (const auto& it : unheard_ends_) {
-      operations.push_back(it.second);
-      ++ending_;
-    }
-    const bool repairs = now >= repair_at_;
-    size_t oldest_at = 0, groups_at = 0;
-    if (repairs) {
-      oldest_at = operations.size();
-      if (metrics_ != nullptr) {
-        operations.push_back({EngineOperation::kOldest});
-      }
-      // Somebody may have deleted the queue's keys.
-      groups_at = operations.size();
-      if (options_.set_groups) operations.push_back(*options_.set_groups);
-      if (set_limits_) operations.push_back(*set_limits_);
-      operations.push_back({EngineOperation::kRepair});
-      repair_at_ = now + WaitingLoop::Heartbeat();
-    }
-    absl::Status status;
-    // The reply to a request that is on its way says when to look.
-    if (!operations.empty() || ends_are_due ||
-        (!sending_ && (now >= look_at_ || MustTell()))) {
-      look_at_ = now + WaitingLoop::Heartbeat();
-      const auto results = SendInPieces(std::move(operations));
-      status = results.status();
-      for (size_t i = 0; i < renewed.size() && results.ok(); ++i) {
-        const auto held = held_.find(renewed[i]);
-        if (held == held_.end()) continue;
-        if ((*results)[i] == kTrue) {
-          held->second->expiry = now + options_.lease;
-        } else {
-          NoteLost(held->second.get());
-          const auto holder = holders_.find(held->second->item);
-          if (holder != holders_.end() &&
-              holder->second->held_back == held->second.get()) {
-            DropHeldBack(holder->second);
-            WakeWaiters();
-          }
-        }
-      }
-      if (repairs && results.ok()) {
-        if (metrics_ != nullptr) ReportOldest((*results)[oldest_at]);
-        if (options_.set_groups && (*results)[groups_at] == kFalse) {
-          errors_.Write(
-              [] { return std::string("cannot give the queue groups"); },
-              absl::FailedPreconditionError(
-                  "items are queued that were added without groups"));
-        }
-        if (results->back() > 0) {
-          errors_.Write([&results] {
-            return absl::StrCat("has put ", results->back(),
-                                " items back where they were missing from the "
-                                "queue's keys: somebody has deleted a key");
-          });
-        }
-        CheckSettingsAgain();
-      }
-    }
-    if (!status.ok()) {
-      if (!renewed.empty()) renew_at_ = std::min(renew_at_, now + RetryAfter());
-      next = now + RetryAfter();
-    } else {
-      LookAfterAhead();
-      next = std::min({renew_at_, repair_at_, ahead_at_});
-      if (!sending_) next = MustTell() ? now : std::min(next, look_at_);
-    }
+    next = now + RetryAfter();
+    errors_.Try([] { return std::string("cannot do what is due yet"); },
+                [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { next = RunOnce(now); });
     wake_time_.Set(next);
   }
   Submit();
   return next;
+}
+
+absl::Time SharedQueueCore::RunOnce(absl::Time now) {
+  // What needs memory comes first, and changes nothing.
+  std::vector<EngineOperation> operations;
+  std::vector<uint64_t> renewed;  // the ids of the first operations
+  const bool renews = now >= renew_at_;
+  for (const auto& it : held_) {
+    if (!renews || it.second->lost) continue;
+    operations.push_back(
+        {EngineOperation::kRenew, it.second->item, it.second->token});
+    renewed.push_back(it.first);
+  }
+  const bool repairs = now >= repair_at_;
+  size_t oldest_at = 0, groups_at = 0, repair_at = 0;
+  if (repairs) {
+    oldest_at = operations.size();
+    if (metrics_ != nullptr) {
+      operations.push_back({EngineOperation::kOldest});
+    }
+    // Somebody may have deleted the queue's keys.
+    groups_at = operations.size();
+    if (options_.set_groups) operations.push_back(*options_.set_groups);
+    if (set_limits_) operations.push_back(*set_limits_);
+    repair_at = operations.size();
+    operations.push_back({EngineOperation::kRepair});
+  }
+  for (const auto& it : unheard_ends_) operations.push_back(it.second);
+  operations.reserve(operations.size() + in_hand_.size() + held_back_);
+
+  ending_ += unheard_ends_.size();
+  if (renews) {
+    renew_at_ =
+        held_.empty() ? absl::InfiniteFuture() : now + options_.lease / 3;
+  }
+  if (repairs) repair_at_ = now + WaitingLoop::Heartbeat();
+  const auto give_back = [&](HeldItem* held) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    operations.push_back({EngineOperation::kGiveBack, std::move(held->item),
+                          held->token, held->priority});
+    ++ending_;
+    Erase(held);
+  };
+  bool ends_are_due = false;
+  if (now >= ahead_at_) {
+    ahead_at_ = absl::InfiniteFuture();
+    ends_are_due = !ended_.empty();
+    if (taken_ == taken_then_) ahead_ = 0;
+  }
+  if (closed_ && held_back_ > 0) {
+    held_back_ = 0;
+    for (const auto& it : holders_) {
+      HeldItem* const held = std::exchange(it.second->held_back, nullptr);
+      if (held != nullptr) give_back(held);
+    }
+  }
+  for (size_t n = Surplus(); n > 0; --n) {
+    HeldItem* const held = in_hand_.back();
+    in_hand_.pop_back();
+    holders_.erase(held->item);
+    give_back(held);
+  }
+  absl::Status status;
+  // The reply to a request that is on its way says when to look.
+  if (!operations.empty() || ends_are_due ||
+      (!sending_ && (now >= look_at_ || MustTell()))) {
+    look_at_ = now + WaitingLoop::Heartbeat();
+    const auto results = SendInPieces(std::move(operations));
+    status = results.status();
+    for (size_t i = 0; i < renewed.size() && results.ok(); ++i) {
+      const auto held = held_.find(renewed[i]);
+      if (held == held_.end()) continue;
+      if ((*results)[i] == kTrue) {
+        held->second->expiry = now + options_.lease;
+      } else {
+        NoteLost(held->second.get());
+        const auto holder = holders_.find(held->second->item);
+        if (holder != holders_.end() &&
+            holder->second->held_back == held->second.get()) {
+          DropHeldBack(holder->second);
+          WakeWaiters();
+        }
+      }
+    }
+    if (repairs && results.ok()) {
+      if (metrics_ != nullptr) ReportOldest((*results)[oldest_at]);
+      if (options_.set_groups && (*results)[groups_at] == kFalse) {
+        errors_.Write(
+            [] { return std::string("cannot give the queue groups"); },
+            MakeError(absl::StatusCode::kFailedPrecondition,
+                      "items are queued that were added without groups"));
+      }
+      const int64_t repaired = (*results)[repair_at];
+      if (repaired > 0) {
+        errors_.Write([repaired] {
+          return absl::StrCat("has put ", repaired,
+                              " items back where they were missing from the "
+                              "queue's keys: somebody has deleted a key");
+        });
+      }
+      CheckSettingsAgain();
+    }
+  }
+  if (!status.ok()) {
+    if (!renewed.empty()) renew_at_ = std::min(renew_at_, now + RetryAfter());
+    return now + RetryAfter();
+  }
+  LookAfterAhead();
+  const absl::Time next = std::min({renew_at_, repair_at_, ahead_at_});
+  if (sending_) return next;
+  return MustTell() ? now : std::min(next, look_at_);
 }
 
 }  // namespace workqueue::internal

@@ -125,6 +125,7 @@ class SharedQueueCore final : public ByteQueue,
   AcquireId AcquireAsync(Executor* executor, Callback callback) override;
   bool CancelAcquire(AcquireId id) override;
   EngineOperation End(HeldItem* held, EngineOperation::Code code) override;
+  void NoteUnsent(const EngineOperation& end) override;
   void Remember(std::string bytes, HeldItem* held) override;
   HeldItem* Recall(const std::string& item) override;
   bool Holds(const std::string& item) override;
@@ -182,7 +183,7 @@ class SharedQueueCore final : public ByteQueue,
 
   // A call of `Apply()` or `Acquire()`.
   struct Call {
-    std::vector<EngineOperation> operations;
+    absl::Span<const EngineOperation> operations;
     size_t take = 0;
     size_t bytes = 0;  // of the operations' items
     // On the machine's clock. Is `call_timeout` from now at most.
@@ -200,18 +201,13 @@ class SharedQueueCore final : public ByteQueue,
     Executor* executor = nullptr;  // of a callback
     Callback callback;
     bool woken = false;
+    // The thread that is to submit the callback, without the lock: the one that
+    // has woken it, so that its call returns after that.
+    std::optional<std::thread::id> submitter;
     uint64_t first_request = 0;  // the first one that counts this waiter
   };
   // In the order in which they have come.
   using Waiters = std::map<AcquireId, Waiter>;
-
-  // A task that a thread is to submit without the lock: the one that has woken
-  // the callback, so that its call returns after that.
-  struct Submission {
-    std::thread::id thread;
-    Executor* executor;
-    AcquireId id;
-  };
 
   // EngineListener:
   void OnListening(const std::string& client) override;
@@ -223,17 +219,21 @@ class SharedQueueCore final : public ByteQueue,
 
   // WaitingLoop::Client:
   absl::Time Run(absl::Time now) override;
+  // The same. Without memory, what is due stays due.
+  absl::Time RunOnce(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Applies `operations`, in pieces. Returns their results, or the error of the
-  // first piece that fails, which is the last one that was sent.
+  // first piece that fails, which is the last one that was sent. Does not throw
+  // if there are only ends of leases.
   absl::StatusOr<std::vector<int64_t>> SendInPieces(
       std::vector<EngineOperation> operations)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Acquires one piece.
+  // Acquires one piece. Clears `*ends` unless it throws.
   absl::StatusOr<std::vector<HeldItem*>> AcquirePiece(
-      size_t max, absl::Duration timeout, std::vector<EngineOperation> ends,
+      size_t max, absl::Duration timeout, std::vector<EngineOperation>* ends,
       absl::Time call_deadline);
-  // Sends `*call`, together with others, and waits until it is done.
+  // Sends `*call`, together with others, and waits until it is done. Does not
+  // throw: it fails without memory.
   void Send(Call* call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // The same with a call whose deadline would end the request of others too
   // early. If there is no answer until then, that is no outage.
@@ -245,7 +245,8 @@ class SharedQueueCore final : public ByteQueue,
   void AwaitCompany() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Sends all calls that wait, or many of them, or the first one alone. Those
   // that go together are of about the same age: the time of the oldest one ends
-  // the request. Releases the lock meanwhile.
+  // the request. Releases the lock meanwhile. Without memory the first one
+  // fails.
   void SendTogether(bool alone = false) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void TakeIn(const EngineRequest& request, EngineReply reply,
               absl::Time sent_at, uint64_t notices)
@@ -262,6 +263,7 @@ class SharedQueueCore final : public ByteQueue,
                EngineSnapshot* snapshot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Notes whether the engine has heard the ends of leases among `operations`.
+  // Without memory for one that it has not heard, the lease expires.
   void NoteEnds(absl::Span<const EngineOperation> operations, bool heard)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
@@ -307,6 +309,7 @@ class SharedQueueCore final : public ByteQueue,
   bool NothingHeld() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Destroys `*held`.
   void Erase(HeldItem* held) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  HeldItem* TakeFirstInHand() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   std::vector<HeldItem*> TakeInHand(size_t max)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Wakes as many waiters as there are items in hand, and those that wait in
@@ -331,8 +334,8 @@ class SharedQueueCore final : public ByteQueue,
   void WakeLoop(absl::Time at) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Submits the callbacks that this thread has woken. Called without the lock,
-  // before the thread returns or parks. Then so many tasks have ended, and this
-  // object may be gone.
+  // before the thread returns or parks. Takes no memory of its own. Then so
+  // many tasks have ended, and this object may be gone.
   void Submit(size_t ended_tasks = 0);
   // The destructor awaits the caller until the result is destroyed.
   auto BeginTask() {
@@ -351,6 +354,7 @@ class SharedQueueCore final : public ByteQueue,
   void CheckSettingsAgain() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Duration UnreachableFor() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status UnreachableError() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status LogNoMemory();
 
   const Options options_;
   const std::shared_ptr<WaitingLoop> loop_;
@@ -421,8 +425,7 @@ class SharedQueueCore final : public ByteQueue,
   absl::btree_map<absl::string_view, HeldItem*> holders_ ABSL_GUARDED_BY(mu_);
   size_t held_back_ ABSL_GUARDED_BY(mu_) = 0;
   // Those that a Get() has returned.
-  absl::btree_map<std::string, std::deque<HeldItem*>> gotten_
-      ABSL_GUARDED_BY(mu_);
+  absl::btree_multimap<std::string, HeldItem*> gotten_ ABSL_GUARDED_BY(mu_);
 
   // Ends of leases that go with the next request.
   std::vector<EngineOperation> ended_ ABSL_GUARDED_BY(mu_);
@@ -447,8 +450,8 @@ class SharedQueueCore final : public ByteQueue,
   Waiters waiters_ ABSL_GUARDED_BY(mu_);
   size_t woken_ ABSL_GUARDED_BY(mu_) = 0;  // of the waiters
   uint64_t last_waiter_ ABSL_GUARDED_BY(mu_) = 0;
-  size_t taking_ ABSL_GUARDED_BY(mu_) = 0;  // items that calls are to take
-  std::list<Submission> submissions_ ABSL_GUARDED_BY(mu_);
+  size_t taking_ ABSL_GUARDED_BY(mu_) = 0;       // items that calls are to take
+  size_t unsubmitted_ ABSL_GUARDED_BY(mu_) = 0;  // waiters with a `submitter`
   // Callbacks that are submitted or to be submitted, and calls that block.
   size_t tasks_ ABSL_GUARDED_BY(mu_) = 0;
   // Of threads that wait for the end of a drain, or for the end of all leases.

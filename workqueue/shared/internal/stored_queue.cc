@@ -100,10 +100,10 @@ auto FieldsOfClient(C& c) {
 
 }  // namespace
 
-void EngineMessage::Deliver(EngineListener* listener) const {
+void EngineMessage::Deliver(EngineListener* listener) && {
   switch (kind) {
     case kPush:
-      return listener->OnPush(item, number);
+      return listener->OnPush(std::move(item), number);
     case kDue:
       return listener->OnDue(number);
     case kShutDown:

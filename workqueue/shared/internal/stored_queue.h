@@ -26,7 +26,7 @@ namespace workqueue::internal {
 struct EngineMessage {
   enum Kind : char { kPush = 'p', kDue = 'd', kShutDown = 's', kChanged = 'c' };
 
-  void Deliver(EngineListener* listener) const;
+  void Deliver(EngineListener* listener) &&;
   std::string Pack() const;
   static EngineMessage Unpack(absl::string_view bytes);
 

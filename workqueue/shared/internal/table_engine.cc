@@ -321,8 +321,8 @@ void TableEngine::State::Deliver() {
 
 void TableEngine::Client::Hear(const EngineTables::Heard& heard) {
   for (const EngineTables::Message& message : heard.messages) {
-    received_ = message.id;
     EngineMessage::Unpack(message.body).Deliver(listener_);
+    received_ = message.id;  // Without memory, the next look repeats it.
   }
   // Who opens the queue tells all.
   if (heard.has_inbox && !shut_down_) listener_->OnDue(0);
@@ -443,6 +443,9 @@ absl::StatusOr<EngineSnapshot> TableEngine::Client::TakeSnapshot(
 absl::Status TableEngine::Client::AddListener(absl::Time deadline) {
   const int64_t before = number_;
   int64_t number = 0;
+  absl::Cleanup vacate = [&] {
+    if (number != 0) state_->database().Vacate(number);
+  };
   std::map<int64_t, std::string> last;  // messages, also of other attempts
   const absl::Status status = state_->database().Run(
       {deadline, /*writes=*/true},
@@ -461,18 +464,16 @@ absl::Status TableEngine::Client::AddListener(absl::Time deadline) {
         return absl::OkStatus();
       });
   for (const auto& [id, body] : last) {
-    received_ = id;
     EngineMessage::Unpack(body).Deliver(listener_);
+    received_ = id;
   }
   if (before != 0) {
     listener_->OnDisconnected(absl::UnavailableError(
         "nobody is known to listen here: another process has found so, or the "
         "database has been started again"));
   }
-  if (!status.ok()) {
-    if (number != 0) state_->database().Vacate(number);
-    return status;
-  }
+  if (!status.ok()) return status;
+  std::move(vacate).Cancel();
   received_ = 0;  // Messages may be counted anew.
   number_ = number;
   listener_->OnListening(absl::StrCat(number));
@@ -507,13 +508,14 @@ void TableEngine::Client::StopListening() {
   state_->Remove(this);
   state_->database().Vacate(number_);
   // If this fails, the next message finds out that nobody listens.
-  state_->database()
-      .Run({MachineTime() + kCleanUpTimeout, /*writes=*/true},
-           [&](EngineTables& tables, bool /*full*/) {
-             tables.RemoveListener(number_);
-             return absl::OkStatus();
-           })
-      .IgnoreError();
+  CatchAsStatus([this] {
+    return state_->database().Run(
+        {MachineTime() + kCleanUpTimeout, /*writes=*/true},
+        [&](EngineTables& tables, bool /*full*/) {
+          tables.RemoveListener(number_);
+          return absl::OkStatus();
+        });
+  }).IgnoreError();
 }
 
 TableEngine::ElectionClient::ElectionClient(

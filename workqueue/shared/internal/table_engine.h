@@ -120,7 +120,7 @@ class EngineDatabase {
   // Must be called when a flag of a call has been set.
   virtual void Interrupted() = 0;
 
-  // The listener is no longer in this process.
+  // The listener is no longer in this process. Does not throw.
   virtual void Vacate(int64_t listener) = 0;
 
   // Blocks until there may be new messages since the last call returned, or for

@@ -353,8 +353,9 @@ bool MemoryEngine::State::Send(const std::string& queue, const std::string& id,
     if (!id.empty() && it->id_ != id) continue;
     heard = true;
     if (it->lost_at_ != absl::InfiniteFuture()) continue;
-    it->messages_.push_back(
-        [message](EngineListener* to) { message.Deliver(to); });
+    it->messages_.push_back([message = message](EngineListener* to) mutable {
+      std::move(message).Deliver(to);
+    });
     it->loop_.Wake(it);
   }
   return heard;

@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -521,6 +522,8 @@ absl::StatusOr<std::vector<PostgresRows>> PostgresConnection::Execute(
     const sync::Atomic<bool>* interrupted) {
   const size_t known = prepared_.size();
   on_no_standby_ = false;
+  // After an exception the results may come still.
+  absl::Cleanup unread = [this] { healthy_ = false; };
   absl::Status status = Send(statements);
   if (!status.ok()) return absl::UnknownError(status.message());
   int syncs = 1;
@@ -557,6 +560,7 @@ absl::StatusOr<std::vector<PostgresRows>> PostgresConnection::Execute(
         break;
     }
   }
+  std::move(unread).Cancel();
   if (status.ok() && on_no_standby_) {
     return absl::UnknownError(
         "the database: the wait for a standby was cancelled, which may lack "

@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -28,6 +29,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "workqueue/base/exceptions.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/interfaces.h"
@@ -1139,11 +1141,11 @@ absl::Status PostgresDatabase::ConnectListening(
   MutexLock lock(&listening_mu_);
   // Another thread may have been first.
   if (listening_ != nullptr && listening_->healthy()) return absl::OkStatus();
+  std::set<int64_t> all;
+  for (const auto& [listener, server] : listeners_) all.insert(listener);
   polls_ = (*connection)->has_pooler();
   listening_ = *std::move(connection);
   unlocked_.clear();
-  std::set<int64_t> all;
-  for (const auto& [listener, server] : listeners_) all.insert(listener);
   const absl::Status status = ListenFor(all, deadline);
   look_ |= status.ok();
   return status;
@@ -1153,6 +1155,9 @@ absl::Status PostgresDatabase::ListenFor(const std::set<int64_t>& listeners,
                                          absl::Time deadline) {
   if (listening_ == nullptr) return absl::UnavailableError("nobody listens");
   if (polls_) return absl::OkStatus();
+  absl::Cleanup deaf = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    listening_ = nullptr;  // It does not listen.
+  };
   const std::string prefix =
       absl::StrCat("LISTEN workqueue_", listener_table_.load(), "_");
   std::vector<Statement> statements = {{prefix + "all"}};
@@ -1166,14 +1171,12 @@ absl::Status PostgresDatabase::ListenFor(const std::set<int64_t>& listeners,
   // Others wait for the lock meanwhile.
   const auto rows = listening_->Execute(
       statements, std::min(deadline, MachineTime() + kCleanUpTimeout));
-  if (!rows.ok()) {
-    listening_ = nullptr;  // It does not listen.
-    return rows.status();
-  }
+  if (!rows.ok()) return rows.status();
   const PostgresRows& unlocked = rows->front();
   for (int i = 0; i < unlocked.size(); ++i) {
     unlocked_.insert(unlocked.Number(i, 0));
   }
+  std::move(deaf).Cancel();
   return absl::OkStatus();
 }
 
@@ -1197,16 +1200,16 @@ void PostgresDatabase::Vacate(int64_t listener) {
     return;
   }
   look_ = true;
-  listening_
-      ->Execute(
-          {{absl::StrCat("UNLISTEN workqueue_", listener_table_.load(), "_",
-                         listener),
-            {},
-            false,
-            /*once=*/true},
-           {sql_->vacate, {Value::Number((listener_table_ << 32) + listener)}}},
-          MachineTime() + kCleanUpTimeout)
-      .IgnoreError();
+  CatchAsStatus([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return listening_->Execute(
+        {{absl::StrCat("UNLISTEN workqueue_", listener_table_.load(), "_",
+                       listener),
+          {},
+          false,
+          /*once=*/true},
+         {sql_->vacate, {Value::Number((listener_table_ << 32) + listener)}}},
+        MachineTime() + kCleanUpTimeout);
+  }).IgnoreError();
 }
 
 void PostgresDatabase::Wake() {
