@@ -543,7 +543,7 @@ not_applied:
       :: else
       fi;
       if
-      :: name != client[c] -> has_pushed = 0
+      :: name != client[c] || !listening[c] -> has_pushed = 0
       :: else
       fi;
       name = 0;

@@ -779,6 +779,32 @@ TEST_F(MemoryEngineTest, ARequeueRefusesWhatItCannotDo) {
   EXPECT_TRUE(a_->Requeue(&lease, options).ok());
 }
 
+// The reply that ends its lease hands it out again.
+TEST_F(MemoryEngineTest, AnItemThatComesStraightBackHasLostNoLease) {
+  RecordingLog log;
+  auto options = Options("c");
+  options.log_sink = &log;
+  const auto c = *Queue::Create(options);
+  ManualExecutor executor;
+  const auto comes_back = [&](auto end) {
+    ASSERT_TRUE(Add(*c, "x").ok());
+    auto lease = *c->TryAcquire();
+    ASSERT_TRUE(Add(*c, "x").ok());
+    Wait(*c, &executor);
+    EXPECT_TRUE(end(&lease));
+    Deliver();
+    executor.RunAll();
+    EXPECT_EQ(std::exchange(received_, ""), "x");
+    EXPECT_THAT(log.messages(), testing::IsEmpty());
+  };
+  comes_back([&](Lease<std::string>* lease) {
+    return c->Fail(lease, absl::InternalError("no"), {}, {}).ok();
+  });
+  comes_back([&](Lease<std::string>* lease) {
+    return c->Requeue(lease, AddOptions::After(absl::ZeroDuration())).ok();
+  });
+}
+
 TEST_F(MemoryEngineTest, AProcessThatIsCutOffReceivesNothing) {
   Wait(*a_, &of_a_);
   Wait(*b_, &of_b_);  // after the other one

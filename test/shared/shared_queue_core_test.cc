@@ -53,8 +53,8 @@ class FakeEngine final : public Engine {
       return absl::UnavailableError("no time is left");
     }
     MutexLock lock(&mu_);
-    ++requests_;
     waiting_ = request.waiting_workers;
+    told_.push_back(waiting_);
     const auto replies = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
       return replies_ || replies_once_;
     };
@@ -172,21 +172,28 @@ class FakeEngine final : public Engine {
     ++pushed_;
   }
 
-  void Deliver(const std::string& item, int64_t token = 1) {
-    listener_->OnPush({item, token, 0, 0}, 0);
+  void Deliver(const std::string& item, int64_t token = 1,
+               absl::Duration age = absl::ZeroDuration()) {
+    listener_->OnPush({item, token, 0, 0}, absl::ToInt64Nanoseconds(-age));
   }
 
   // Does both.
-  void PushNow(const std::string& item, int64_t token) {
+  void PushNow(const std::string& item, int64_t token,
+               absl::Duration age = absl::ZeroDuration()) {
     Push();
-    Deliver(item, token);
+    Deliver(item, token, age);
   }
 
   EngineListener* listener() const { return listener_; }
 
   size_t requests() {
     MutexLock lock(&mu_);
-    return requests_;
+    return told_.size();
+  }
+  // What the request of this number, which begins with 0, says of waiters.
+  size_t WaitingIn(size_t request) {
+    MutexLock lock(&mu_);
+    return told_.at(request);
   }
 
   // Blocks until there have been more than `before` requests, and the last one
@@ -194,24 +201,26 @@ class FakeEngine final : public Engine {
   bool AwaitRequest(size_t before, size_t waiting) {
     MutexLock lock(&mu_);
     const auto arrived = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-      return requests_ > before && waiting_ == waiting;
+      return told_.size() > before && waiting_ == waiting;
     };
     return mu_.AwaitWithTimeout(absl::Condition(&arrived), kLong);
   }
 
-  // Blocks until an item has been given back. Returns its token, or 0.
-  int64_t AwaitGivenBack() {
+  // Blocks until there is such an operation of a lease. Returns the token of
+  // the last one, or 0.
+  int64_t Await(EngineOperation::Code code) {
     MutexLock lock(&mu_);
     int64_t token = 0;
-    const auto given_back = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    const auto there = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
       for (const EngineOperation& operation : operations_) {
-        if (operation.code == EngineOperation::kGiveBack) token = operation.x;
+        if (operation.code == code) token = operation.x;
       }
       return token != 0;
     };
-    mu_.AwaitWithTimeout(absl::Condition(&given_back), kLong);
+    mu_.AwaitWithTimeout(absl::Condition(&there), kLong);
     return token;
   }
+  int64_t AwaitGivenBack() { return Await(EngineOperation::kGiveBack); }
 
  private:
   EngineListener* listener_ = nullptr;
@@ -221,7 +230,8 @@ class FakeEngine final : public Engine {
   absl::Status refuses_ ABSL_GUARDED_BY(mu_);
   bool shut_down_ ABSL_GUARDED_BY(mu_) = false;
   uint64_t pushed_ ABSL_GUARDED_BY(mu_) = 0;
-  size_t requests_ ABSL_GUARDED_BY(mu_) = 0;
+  // By the requests, of the workers that wait.
+  std::vector<size_t> told_ ABSL_GUARDED_BY(mu_);
   size_t waiting_ ABSL_GUARDED_BY(mu_) = 0;
   size_t items_ ABSL_GUARDED_BY(mu_) = 0;
   std::string name_ ABSL_GUARDED_BY(mu_);
@@ -260,14 +270,14 @@ class Result {
 
 class SharedQueueCoreTest : public testing::Test {
  protected:
-  explicit SharedQueueCoreTest(
-      absl::Duration lease = absl::InfiniteDuration()) {
+  explicit SharedQueueCoreTest(absl::Duration lease = absl::InfiniteDuration(),
+                               absl::Duration call_timeout = kLong) {
     SharedQueueCore::Options options;
     options.name = "queue";
     options.loop = std::make_shared<WaitingLoop>(&clock_);
     options.engine_uses_clock = true;
     options.lease = lease;
-    options.call_timeout = kLong;
+    options.call_timeout = call_timeout;
     options.prefetch = 0;
     options.retry_schedule.clear();
     auto engine = std::make_unique<FakeEngine>();
@@ -397,6 +407,23 @@ TEST_F(SharedQueueCoreTest, WhatCameDuringACallWithATimeoutIsTold) {
   EXPECT_FALSE(counted.get().ok());
   engine_->SetReplies(true);
   EXPECT_TRUE(engine_->AwaitRequest(before + 1, 1));
+}
+
+// An item that came with its reply would be lost if that came too late.
+TEST_F(SharedQueueCoreTest, ACallWithATimeoutAsksForNoWorker) {
+  engine_->SetRefuses(true);
+  EXPECT_FALSE(Count().ok());  // So the loop asks nothing for a while.
+  core_->AcquireAsync(&executor_, first_.Callback());
+  engine_->SetRefuses(false);
+  const size_t before = engine_->requests();
+  EXPECT_TRUE(Count(absl::Seconds(1)).ok());
+  EXPECT_EQ(engine_->WaitingIn(before), 0u);
+  EXPECT_TRUE(engine_->AwaitRequest(before + 1, 1)) << "the loop tells it";
+  // Nor does it take back what the engine knows.
+  AwaitWaiting(1);
+  const size_t last = engine_->requests();
+  EXPECT_TRUE(Count(absl::Seconds(1)).ok());
+  EXPECT_EQ(engine_->WaitingIn(last), 1u);
 }
 
 // An item that has come for a worker which has not taken it yet is queued.
@@ -685,6 +712,18 @@ TEST_F(SharedQueueCoreTest, AShutDownDoesNotOvertakeAPush) {
   EXPECT_EQ((first == nullptr ? second : first)->item, "x");
 }
 
+// It is lost with the connection, and is queued again when its lease expires.
+TEST_F(SharedQueueCoreTest, AShutDownAwaitsNoPushOfALostConnection) {
+  core_->AcquireAsync(&executor_, first_.Callback());
+  AwaitWaiting(1);
+  engine_->Push();
+  EXPECT_TRUE(Count().ok());
+  engine_->listener()->OnDisconnected(absl::UnavailableError("away"));
+  engine_->ShutDown();
+  EXPECT_TRUE(Count().ok());
+  EXPECT_EQ(first_.Await(), nullptr);
+}
+
 // The engine serves nobody else during a request.
 TEST_F(SharedQueueCoreTest, ManyOperationsGoInPieces) {
   std::vector<EngineOperation> operations;
@@ -730,6 +769,30 @@ TEST_F(SharedQueueCoreTest, CallsThatMeetAreNotTogetherLargerThanAPiece) {
   EXPECT_LE(engine_->largest(), 500u);
 }
 
+class SharedQueueCoreTimeoutTest : public SharedQueueCoreTest {
+ protected:
+  SharedQueueCoreTimeoutTest()
+      : SharedQueueCoreTest(absl::InfiniteDuration(), absl::Seconds(1)) {}
+};
+
+TEST_F(SharedQueueCoreTimeoutTest, AFreshCallHasItsOwnTimeAfterAnOutage) {
+  engine_->SetReplies(false);
+  const size_t before = engine_->requests();
+  const auto add = [this] {
+    return core_->Apply({{EngineOperation::kAdd, "x"}}).status();
+  };
+  auto first = Async(add);
+  while (engine_->requests() == before) {
+  }
+  auto old = Async(add);
+  absl::SleepFor(absl::Milliseconds(500));
+  auto fresh = Async(add);
+  EXPECT_TRUE(absl::IsUnknown(first.get()));
+  EXPECT_FALSE(old.get().ok());
+  engine_->SetReplies(true);
+  EXPECT_EQ(fresh.get(), absl::OkStatus());
+}
+
 class SharedQueueCoreLeaseTest : public SharedQueueCoreTest {
  protected:
   SharedQueueCoreLeaseTest() : SharedQueueCoreTest(absl::Seconds(30)) {}
@@ -771,6 +834,20 @@ TEST_F(SharedQueueCoreLeaseTest, ManyItemsAreTakenAndRenewedInPieces) {
   for (HeldItem* held : *items) EXPECT_FALSE(core_->IsLost(*held));
   EXPECT_LE(engine_->largest(), 500u);
   EXPECT_GE(engine_->TakeOperations().size(), 1700u);
+}
+
+// This process was suspended meanwhile.
+TEST_F(SharedQueueCoreLeaseTest, APushThatComesLateIsRenewedInTime) {
+  engine_->SetItems(1);
+  ASSERT_TRUE(core_->Acquire(1, absl::ZeroDuration(), {}).ok());  // token 1
+  core_->AcquireAsync(&executor_, first_.Callback());
+  AwaitWaiting(1);
+  clock_.Step(absl::Seconds(25));
+  EXPECT_EQ(engine_->Await(EngineOperation::kRenew), 1);
+  clock_.AwaitWaiters(1);  // the loop
+  engine_->TakeOperations();
+  engine_->PushNow("x", 2, /*age=*/absl::Seconds(25));
+  EXPECT_EQ(engine_->Await(EngineOperation::kRenew), 2);
 }
 
 // The engine hands an item out again whose lease is lost. A key has one holder

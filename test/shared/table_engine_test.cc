@@ -163,14 +163,17 @@ class SlowListener final : public EngineListener {
     // It stops to listen meanwhile.
     for (int i = 0; i < 10000; ++i) std::this_thread::yield();
   }
-  void OnDisconnected(const absl::Status& /*why*/) override {}
+  void OnDisconnected(const absl::Status& /*why*/) override {
+    disconnected = true;
+  }
   void OnPush(HandedOut /*item*/, int64_t /*now*/) override {}
   void OnDue(int64_t /*ticks*/) override {
-    if (!listens_again.HasBeenNotified()) ++due_before;
+    if (!disconnected) ++due_before;
   }
   void OnShutDown(int64_t /*count*/) override {}
   void OnChanged() override {}
 
+  std::atomic<bool> disconnected{false};
   absl::Notification listens_again;
   std::atomic<int> due_before{0};
 };

@@ -659,11 +659,13 @@ absl::StatusOr<FailureOutcome> SharedQueue<T>::Fail(
   Reservation& retry = leased->retry;
   if (!retry.ok()) retry = parts_->bucket->Reserve();
   const RetryDelays delays = ChooseDelays(retry, std::nullopt, retry_after);
-  const internal::HeldItem* const held = leased->held;
+  internal::HeldItem* const held = leased->held;
+  held->ending = true;
   const absl::StatusOr<std::vector<int64_t>> results = queue_.Apply(
       {{Operation::kFail, held->item, held->token, delays.least, delays.other,
         absl::StrCat(held->priority, TextOf(limits),
                      internal::Printable(internal::StatusText(error)))}});
+  held->ending = results.ok();
   if (!results.ok()) return Logged(results.status(), &**lease, "a failure");
   const int64_t result = results->front();
   // Nothing is tried again if the lease was lost or the item is parked.
@@ -700,13 +702,15 @@ absl::Status SharedQueue<T>::Requeue(Lease<T>* lease,
   absl::Status status =
       internal::CheckOnlyTimeAndPriority("Requeue()", options);
   if (!status.ok()) return status;
-  const internal::HeldItem* const held = leased->held;
+  internal::HeldItem* const held = leased->held;
+  held->ending = true;
   status = queue_
                .Apply({{Operation::kRequeue, held->item, held->token,
                         queue_.ticks().From(
                             options.after.value_or(absl::ZeroDuration())),
                         options.priority}})
                .status();
+  held->ending = status.ok();
   if (!status.ok()) return Logged(std::move(status), &**lease, "an addition");
   Release(lease, Operation::kRequeue);
   return absl::OkStatus();

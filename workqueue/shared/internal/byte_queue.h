@@ -39,6 +39,9 @@ struct HeldItem : HandedOut {
   // Unique in this process. Tokens of different partitions may be equal.
   const uint64_t id;
   sync::Atomic<bool> lost{false};  // the engine has taken the item back
+  // An operation that ends the lease is on its way, or has been applied. The
+  // item may come back before it is known here that it is over.
+  sync::Atomic<bool> ending{false};
   // When the lease expires at the latest, unless it is renewed; guarded by the
   // lock of the queue.
   absl::Time expiry;

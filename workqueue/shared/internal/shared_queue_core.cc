@@ -620,6 +620,7 @@ void SharedQueueCore::SendTogether(bool alone) {
       bytes += call->bytes;
       if (!calls.empty() &&
           (alone || bytes > kMaxBytes ||
+           call->deadline > deadline + 0.1 * options_.call_timeout ||
            request.operations.size() + call->operations.size() + request.take +
                    call->take >
                kMaxOperations)) {
@@ -652,7 +653,8 @@ void SharedQueueCore::SendTogether(bool alone) {
   request.presence = ticks_.From(kPresence);
   request.looks_only = options_.looks_only;
   const absl::Time start = MachineClock()->TimeNow();
-  if (listening_) request.waiting_workers = Wanted();
+  // One that goes alone changes nothing that the engine knows.
+  if (listening_) request.waiting_workers = alone ? Expected() : Wanted();
   if (!alone) {
     // Without pushes the process can only take what there is.
     if (!listening_) request.take += Wanted();
@@ -733,7 +735,7 @@ void SharedQueueCore::SendTogether(bool alone) {
 void SharedQueueCore::TakeIn(const EngineRequest& request, EngineReply reply,
                              absl::Time sent_at, uint64_t notices) {
   const bool pushes_come =
-      request.client == client_ && reply.pushed > received_;
+      listening_ && request.client == client_ && reply.pushed > received_;
   if (request.client == client_) {
     pushed_ = reply.pushed;
     pushes_ = reply.pushes;
@@ -811,10 +813,8 @@ void SharedQueueCore::TakeIn(HandedOut item, absl::Time since) {
     };
     if (!AddHolder(held)) return;
     std::move(drop).Cancel();
-    if (renew_at_ == absl::InfiniteFuture()) {
-      renew_at_ = since + options_.lease / 3;
-      WakeLoop(renew_at_);
-    }
+    renew_at_ = std::min(renew_at_, since + options_.lease / 3);
+    WakeLoop(renew_at_);
   });
 }
 
@@ -868,7 +868,8 @@ bool SharedQueueCore::AddHolder(HeldItem* held) {
 }
 
 void SharedQueueCore::NoteLost(HeldItem* held) {
-  if (held->lost.exchange(true) || held->taken == absl::InfiniteFuture()) {
+  if (held->ending || held->lost.exchange(true) ||
+      held->taken == absl::InfiniteFuture()) {
     return;
   }
   errors_.Write([held] {

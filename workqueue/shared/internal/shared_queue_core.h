@@ -243,8 +243,10 @@ class SharedQueueCore final : public ByteQueue,
   // come back soon with their next calls. Otherwise they would split into two
   // groups of which each waits for the other's request, and then for its own.
   void AwaitCompany() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Sends all calls that wait, or many of them, or the first one alone.
-  // Releases the lock meanwhile. Without memory the first one fails.
+  // Sends all calls that wait, or many of them, or the first one alone. Those
+  // that go together are of about the same age: the time of the oldest one ends
+  // the request. Releases the lock meanwhile. Without memory the first one
+  // fails.
   void SendTogether(bool alone = false) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void TakeIn(const EngineRequest& request, EngineReply reply,
               absl::Time sent_at, uint64_t notices)
@@ -292,7 +294,7 @@ class SharedQueueCore final : public ByteQueue,
   // Adds `*held` to the items in hand, or holds it back. Returns false, and
   // does neither, if a later token of the item is here.
   bool AddHolder(HeldItem* held) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // The engine has taken the item back.
+  // The engine has taken the item back, unless its worker is ending the lease.
   void NoteLost(HeldItem* held) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // `*held` is the holder of its item no more. What was held back is in hand.
   void LetGo(HeldItem* held) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

@@ -467,6 +467,11 @@ absl::Status TableEngine::Client::AddListener(absl::Time deadline) {
     EngineMessage::Unpack(body).Deliver(listener_);
     received_ = id;
   }
+  if (before != 0) {
+    listener_->OnDisconnected(absl::UnavailableError(
+        "nobody is known to listen here: another process has found so, or the "
+        "database has been started again"));
+  }
   if (!status.ok()) return status;
   std::move(vacate).Cancel();
   received_ = 0;  // Messages may be counted anew.
@@ -491,9 +496,6 @@ void TableEngine::Client::ListenAgain() {
   const absl::Time now = MachineTime();
   if (now < listens_again_at_) return;
   listens_again_at_ = now + kLookPeriod;
-  listener_->OnDisconnected(absl::UnavailableError(
-      "nobody is known to listen here: another process has found so, or the "
-      "database has been started again"));
   const int64_t before = number_;
   // If this fails, a later look tries again.
   AddListener(now + kLookPeriod).IgnoreError();
