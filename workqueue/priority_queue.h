@@ -29,8 +29,8 @@
 #include "workqueue/interfaces.h"
 #include "workqueue/internal/add_ring.h"
 #include "workqueue/internal/compact_time.h"
-#include "workqueue/internal/in_memory_queue.h"
 #include "workqueue/internal/priority_order.h"
+#include "workqueue/internal/queue_core.h"
 #include "workqueue/internal/queue_metrics.h"
 #include "workqueue/internal/snapshot_order.h"
 #include "workqueue/internal/ticker.h"
@@ -132,7 +132,7 @@ struct PriorityQueueOptions {
 template <typename T, typename Hash = typename absl::flat_hash_set<T>::hasher,
           typename Eq = typename absl::flat_hash_set<T>::key_equal>
 class PriorityQueue final
-    : public internal::InMemoryQueue<T, internal::PriorityOrder<T>, Hash, Eq>,
+    : public internal::QueueCore<T, internal::PriorityOrder<T>, Hash, Eq>,
       private WaitingLoop::Client {
  public:
   explicit PriorityQueue(PriorityQueueOptions<T> options = {})
@@ -232,7 +232,7 @@ class PriorityQueue final
   }
 
  private:
-  using Core = internal::InMemoryQueue<T, internal::PriorityOrder<T>, Hash, Eq>;
+  using Core = internal::QueueCore<T, internal::PriorityOrder<T>, Hash, Eq>;
   using typename Core::Entry;
   using typename Core::Lock;
   using Place = typename internal::PriorityOrder<T>::Place;
@@ -623,10 +623,6 @@ class PriorityQueue final
 
 // Instantiated in string_queues.cc.
 extern template class internal::QueueCore<
-    std::string, internal::PriorityOrder<std::string>,
-    absl::flat_hash_set<std::string>::hasher,
-    absl::flat_hash_set<std::string>::key_equal>;
-extern template class internal::InMemoryQueue<
     std::string, internal::PriorityOrder<std::string>,
     absl::flat_hash_set<std::string>::hasher,
     absl::flat_hash_set<std::string>::key_equal>;

@@ -17,7 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "workqueue/interfaces.h"
-#include "workqueue/internal/in_memory_queue.h"
+#include "workqueue/internal/queue_core.h"
 #include "workqueue/internal/queue_order.h"
 #include "workqueue/log_sink.h"
 #include "workqueue/metrics.h"
@@ -103,8 +103,7 @@ struct QueueOptions {
 // Thread-safe.
 template <typename T, typename Hash = typename absl::flat_hash_set<T>::hasher,
           typename Eq = typename absl::flat_hash_set<T>::key_equal>
-class Queue
-    : public internal::InMemoryQueue<T, internal::QueueOrder<T>, Hash, Eq> {
+class Queue : public internal::QueueCore<T, internal::QueueOrder<T>, Hash, Eq> {
  public:
   explicit Queue(QueueOptions<T> options = {})
       : Base(options.name, options.metrics_provider, options.log_sink,
@@ -131,7 +130,7 @@ class Queue
   template <typename, typename, typename>
   friend class DelayingQueue;
 
-  using Base = internal::InMemoryQueue<T, internal::QueueOrder<T>, Hash, Eq>;
+  using Base = internal::QueueCore<T, internal::QueueOrder<T>, Hash, Eq>;
   using typename Base::Entry;
   using typename Base::Lock;
 
@@ -175,10 +174,6 @@ class Queue
 
 // Instantiated in string_queues.cc.
 extern template class internal::QueueCore<
-    std::string, internal::QueueOrder<std::string>,
-    absl::flat_hash_set<std::string>::hasher,
-    absl::flat_hash_set<std::string>::key_equal>;
-extern template class internal::InMemoryQueue<
     std::string, internal::QueueOrder<std::string>,
     absl::flat_hash_set<std::string>::hasher,
     absl::flat_hash_set<std::string>::key_equal>;

@@ -8,7 +8,6 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "workqueue/delaying_queue.h"
-#include "workqueue/internal/in_memory_queue.h"
 #include "workqueue/internal/priority_order.h"
 #include "workqueue/internal/queue_core.h"
 #include "workqueue/internal/queue_order.h"
@@ -22,10 +21,6 @@ template class internal::QueueCore<std::string,
                                    internal::QueueOrder<std::string>,
                                    absl::flat_hash_set<std::string>::hasher,
                                    absl::flat_hash_set<std::string>::key_equal>;
-template class internal::InMemoryQueue<
-    std::string, internal::QueueOrder<std::string>,
-    absl::flat_hash_set<std::string>::hasher,
-    absl::flat_hash_set<std::string>::key_equal>;
 template class Queue<std::string>;
 template class DelayingQueue<std::string>;
 template class RateLimitingQueue<std::string>;
@@ -34,10 +29,6 @@ template class internal::QueueCore<std::string,
                                    internal::PriorityOrder<std::string>,
                                    absl::flat_hash_set<std::string>::hasher,
                                    absl::flat_hash_set<std::string>::key_equal>;
-template class internal::InMemoryQueue<
-    std::string, internal::PriorityOrder<std::string>,
-    absl::flat_hash_set<std::string>::hasher,
-    absl::flat_hash_set<std::string>::key_equal>;
 template class PriorityQueue<std::string>;
 
 }  // namespace workqueue

@@ -14,11 +14,17 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "absl/base/attributes.h"
 #include "absl/container/flat_hash_set.h"
 #include "workqueue/base/slab.h"
 
 namespace workqueue {
 namespace internal {
+
+// As in the part.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline void Prefetch(const void* address) {
+  __builtin_prefetch(address);
+}
 
 // An `absl::flat_hash_set` of the ids and their hashes.
 class HashIndex {

@@ -1,4 +1,4 @@
-// Callbacks that wait in a queue (workqueue/internal/in_memory_queue.h,
+// Callbacks that wait in a queue (workqueue/internal/queue_core.h,
 // queue_state.h), together with threads that call Get(): AcquireAsync(),
 // CancelAcquire(), the shutdown, a drain and the destructor. With BOUND, the queue has an ordering that holds each item back
 // while BOUND others are processed.
@@ -210,7 +210,7 @@ inline Send() {
 }
 #endif
 
-// InMemoryQueue::RunCallback() of the callback `one`, and the end of its lease.
+// QueueCore::RunCallback() of the callback `one`, and the end of its lease.
 inline RunCallback(one) {
   atomic {
     !locked ->

@@ -16,7 +16,6 @@
 #include "workqueue/delaying_queue.h"
 #include "workqueue/fair_ordering.h"
 #include "workqueue/internal/fair_turns.h"
-#include "workqueue/internal/in_memory_queue.h"
 #include "workqueue/internal/priority_order.h"
 #include "workqueue/internal/queue_core.h"
 #include "workqueue/internal/queue_order.h"
@@ -27,18 +26,14 @@
 
 // Instantiates all queues of items of type `T`. `...` are `Hash` and `Eq`.
 // `linkage` is `extern` for a declaration, and otherwise empty.
-#define WORKQUEUE_TEST_INSTANCES_OF(linkage, T, ...)                         \
-  linkage template class internal::QueueCore<T, internal::QueueOrder<T>,     \
-                                             __VA_ARGS__>;                   \
-  linkage template class internal::InMemoryQueue<T, internal::QueueOrder<T>, \
-                                                 __VA_ARGS__>;               \
-  linkage template class Queue<T, __VA_ARGS__>;                              \
-  linkage template class DelayingQueue<T, __VA_ARGS__>;                      \
-  linkage template class RateLimitingQueue<T, __VA_ARGS__>;                  \
-  linkage template class internal::QueueCore<T, internal::PriorityOrder<T>,  \
-                                             __VA_ARGS__>;                   \
-  linkage template class internal::InMemoryQueue<                            \
-      T, internal::PriorityOrder<T>, __VA_ARGS__>;                           \
+#define WORKQUEUE_TEST_INSTANCES_OF(linkage, T, ...)                        \
+  linkage template class internal::QueueCore<T, internal::QueueOrder<T>,    \
+                                             __VA_ARGS__>;                  \
+  linkage template class Queue<T, __VA_ARGS__>;                             \
+  linkage template class DelayingQueue<T, __VA_ARGS__>;                     \
+  linkage template class RateLimitingQueue<T, __VA_ARGS__>;                 \
+  linkage template class internal::QueueCore<T, internal::PriorityOrder<T>, \
+                                             __VA_ARGS__>;                  \
   linkage template class PriorityQueue<T, __VA_ARGS__>
 
 #define WORKQUEUE_TEST_INSTANCES_OF_INT(linkage)                              \

@@ -19,11 +19,24 @@
 #include "absl/numeric/bits.h"
 #include "absl/types/span.h"
 #include "workqueue/base/exceptions.h"
-#include "workqueue/base/prefetch.h"
 #include "workqueue/base/segmented_array.h"
 #include "workqueue/base/slab.h"
 
 namespace workqueue::internal {
+
+// Begins to fetch the line at `address` into the cache, and does not wait for
+// it. The address may be invalid. (Abseil's function has another header in
+// each version.)
+//
+// A function that does nothing else must be inline always: gcc drops the calls
+// of others, because they have no effect.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline void Prefetch(const void* address) {
+#ifdef __GNUC__
+  __builtin_prefetch(address);
+#else
+  (void)address;
+#endif
+}
 
 // HashIndex
 //

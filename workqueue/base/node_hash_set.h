@@ -15,7 +15,6 @@
 #include "absl/numeric/int128.h"
 #include "absl/types/span.h"
 #include "workqueue/base/hash_index.h"
-#include "workqueue/base/prefetch.h"
 #include "workqueue/base/slab.h"
 
 namespace workqueue::internal {

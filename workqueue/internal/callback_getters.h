@@ -21,8 +21,8 @@ class QueueState;
 // their way at a time.
 inline constexpr size_t kMaxWoken = 4;
 
-// A callback that waits for an item. `InMemoryQueue` derives the class that has
-// the callback itself.
+// A callback that waits for an item. `QueueCore` derives the class that has the
+// callback itself.
 struct CallbackGetter : SlotMapEntry, IntrusiveLink<CallbackGetter> {
   explicit CallbackGetter(Executor* the_executor) : executor(the_executor) {}
 

@@ -7,9 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <utility>
-#include <vector>
 
 #include "absl/base/attributes.h"
 #include "absl/base/optimization.h"
@@ -20,7 +18,6 @@
 #include "workqueue/internal/queue_core.h"
 #include "workqueue/internal/queue_order.h"
 #include "workqueue/internal/queue_state.h"
-#include "workqueue/ordering.h"
 
 namespace workqueue::internal {
 
@@ -30,15 +27,17 @@ namespace workqueue::internal {
 // an ordering, sorted by priority and, within a priority, by sequence number.
 // This class is the `Order` of a `QueueCore`.
 //
-// Without an ordering, an entry that comes after all entries of a sorted list,
-// or before them, goes there, and any other entry to a heap. So if all
-// priorities are equal, this class is a list.
+// With an ordering, this class is a `QueueOrder`. Without one, an entry that
+// comes after all entries of a sorted list, or before them, goes there, and any
+// other entry to a heap. So if all priorities are equal, this class is a list.
 //
 // The heap has memory for all items that are dirty or being processed. The
 // reason is that the end of an item's processing may insert the item into the
 // heap and must not throw.
 template <typename T>
-class PriorityOrder {
+class PriorityOrder : private QueueOrder<T> {
+  using Base = QueueOrder<T>;
+
  public:
   // An item may also wait for its time. This class does not know when.
   struct Entry : QueueEntry<T> {
@@ -68,11 +67,10 @@ class PriorityOrder {
 
   static constexpr bool kHasPriorities = true;
 
-  // `ordering` may be null.
-  explicit PriorityOrder(std::unique_ptr<Ordering<T>> ordering) {
-    if (ordering == nullptr) return;
-    ordered_ = std::make_unique<QueueOrder<T>>(std::move(ordering));
-  }
+  using Base::Base;
+  using Base::Bounds;
+  using Base::may_throw;
+  using Base::Touch;
 
   static Place PlaceOf(const Entry& entry) {
     return {entry.priority(), entry.is_retry(), entry.sequence};
@@ -84,17 +82,12 @@ class PriorityOrder {
     entry->sequence = place.sequence;
   }
 
-  bool has_ordering() const { return ABSL_PREDICT_FALSE(ordered_ != nullptr); }
+  bool has_ordering() const { return ABSL_PREDICT_FALSE(may_throw()); }
 
-  bool may_throw() const { return has_ordering(); }
-
-  size_t size() const {
-    return has_ordering() ? ordered_->size() : list_.size() + heap_.size();
-  }
+  size_t size() const { return Base::size() + heap_.size(); }
 
   NextItem next() const {
-    if (has_ordering()) return ordered_->next();
-    return list_.empty() && heap_.empty() ? NextItem::kNone : NextItem::kReady;
+    return heap_.empty() ? Base::next() : NextItem::kReady;
   }
 
   // Prepares `Add()`, if there is no ordering. Throws if there is no memory.
@@ -109,7 +102,7 @@ class PriorityOrder {
       Set(entry, before);
     };
     Set(entry, place);
-    ordered_->Push(entry);
+    Base::Push(entry);
     std::move(undo).Cancel();
   }
 
@@ -122,15 +115,10 @@ class PriorityOrder {
     if (!has_ordering()) Insert(entry);
   }
 
-  // The item of `entry`, which is dirty, was added again.
-  void Touch(Entry* entry) {
-    if (has_ordering()) ordered_->Touch(entry);
-  }
-
   // As `Touch()`, and moves `entry` to `place`.
   void Move(Entry* entry, const Place& place, ErrorLog& errors) {
     if (has_ordering()) {
-      ordered_->Move(
+      Base::Move(
           entry, [entry, &place] { Set(entry, place); }, errors);
       return;
     }
@@ -140,10 +128,8 @@ class PriorityOrder {
   }
 
   void OnMoved(Entry* entry) {
-    if (has_ordering()) {
-      ordered_->OnMoved(entry);
-    } else if (entry->in_list) {
-      list_.ReplaceByCopy(entry);
+    if (has_ordering() || entry->in_list) {
+      Base::OnMoved(entry);
     } else {
       heap_.Replace(entry->heap_index, SlotOf(entry));
     }
@@ -151,7 +137,7 @@ class PriorityOrder {
 
   void PushBack(Entry* entry, ErrorLog& errors) {
     if (has_ordering()) {
-      ordered_->PushBack(entry, errors);
+      Base::PushBack(entry, errors);
     } else {
       Insert(entry);
     }
@@ -176,7 +162,7 @@ class PriorityOrder {
 
   void PutBack(Entry* entry) {
     if (has_ordering()) {
-      ordered_->PutBack(entry);
+      Base::PutBack(entry);
     } else {
       Insert(entry);
     }
@@ -194,7 +180,7 @@ class PriorityOrder {
     }
     Set(entry, place);
     if (has_ordering()) {
-      ordered_->GiveBack(entry, added_again);
+      Base::GiveBack(entry, added_again);
     } else {
       Insert(entry);
     }
@@ -202,18 +188,12 @@ class PriorityOrder {
 
   void OnDone(Entry* entry) {
     --places_;
-    if (has_ordering()) ordered_->OnDone(entry);
+    Base::OnDone(entry);
   }
 
   // Frees memory if there is much more than the entries need that are dirty or
   // being processed.
   void Shrink() { heap_.Shrink(has_ordering() ? 0 : places_); }
-
-  std::vector<OrderingBound<T>> Bounds(const Entry* entry,
-                                       size_t max_items) const {
-    if (!has_ordering()) return {};
-    return ordered_->Bounds(entry, max_items);
-  }
 
   // If there are more than `max` entries, visits the first `max` of them in
   // order. Otherwise visits all of them: with an ordering in order, and without
@@ -222,7 +202,7 @@ class PriorityOrder {
   template <typename F>
   bool ForFirst(size_t max, F visit) const {
     if (has_ordering()) {
-      return ordered_->ForFirst(max, [&visit](const QueuedItem<T>& item) {
+      return Base::ForFirst(max, [&visit](const QueuedItem<T>& item) {
         visit(static_cast<const Entry&>(item));
       });
     }
@@ -251,6 +231,8 @@ class PriorityOrder {
   }
 
  private:
+  using Base::list_;  // sorted, if there is no ordering
+
   struct Slot {
     bool operator<(const Slot& other) const {
       return priority != other.priority ? priority > other.priority
@@ -274,7 +256,7 @@ class PriorityOrder {
 
   // Not inline, so that the compiler has room for the code without an ordering.
   ABSL_ATTRIBUTE_NOINLINE Entry* PopOrdered() {
-    return static_cast<Entry*>(ordered_->Pop());
+    return static_cast<Entry*>(Base::Pop());
   }
 
   Entry* ListFront() const { return static_cast<Entry*>(list_.front()); }
@@ -305,9 +287,7 @@ class PriorityOrder {
     }
   }
 
-  // The entries, if there is an ordering; otherwise null.
-  std::unique_ptr<QueueOrder<T>> ordered_;
-  QueuedItemList<T> list_;  // sorted
+  // Empty if there is an ordering.
   internal::IndexedHeap<Slot, SetIndex> heap_;
   // The number of entries that are dirty or being processed.
   size_t places_ = 0;

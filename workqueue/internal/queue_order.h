@@ -147,6 +147,8 @@ class QueueOrder {
   }
 
   const std::unique_ptr<Ordering<T>> ordering_;
+
+ protected:
   QueuedItemList<T> list_;
 };
 
