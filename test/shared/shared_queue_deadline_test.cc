@@ -153,8 +153,7 @@ TEST_F(SharedQueueDeadlineTest, ARequestThatIsNotReadIsNotInTime) {
 TEST_F(SharedQueueDeadlineTest, ASilentConnectionIsLeftInTime) {
   Options options = MakeOptions();
   options.call_timeout = 6 * kTimeout;
-  const auto queue = Create(options);
-  ASSERT_NE(queue, nullptr);
+  const auto queue = NewSharedQueue(options);
   proxy_->HoldThese();
   EXPECT_EQ(queue->AddItems({}, {"a"}), absl::OkStatus());
   proxy_->HoldThese();
@@ -177,8 +176,7 @@ TEST_F(SharedQueueDeadlineTest, ASilentConnectionIsLeftInTime) {
 TEST_F(SharedQueueDeadlineTest, AServerThatIsOnlySlowIsInTime) {
   Options options = MakeOptions();
   options.call_timeout = 5 * kTimeout;
-  const auto queue = Create(options);
-  ASSERT_NE(queue, nullptr);
+  const auto queue = NewSharedQueue(options);
   server()->Pause();
   Thread resumer([this] {
     Clock::GetRealClock()->Sleep(3 * kTimeout);
