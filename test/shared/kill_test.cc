@@ -156,8 +156,8 @@ class Ordeal {
     worker.queue = kQueue;
     worker.lease = kLease;
     worker.seed = options_.seed;
-    // A changed script is sent through the proxy, so by all, and by who awaits
-    // the end: its own script must not mend what that one does.
+    // If the proxy changes the script, all processes must use it: the right
+    // script would mend what the changed one does.
     run_.emplace(std::move(worker),
                  options_.from.empty() ? server_->socket_path() : "");
     return true;
@@ -359,7 +359,7 @@ TEST_P(BrokenKillTest, IsFound) {
     GTEST_SKIP() << "cannot step the server's clock";
   }
   uint32_t seed = KillRun::TheFlags().seed;
-  // What is found least often is found in one round of 14.
+  // One round of 14 finds the mistake that shows most rarely.
   for (int round = 1; round <= 100; ++round) {
     Ordeal::Options options;
     options.duration = absl::Seconds(2);

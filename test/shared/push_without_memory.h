@@ -24,6 +24,7 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "test/base/every_allocation.h"
+#include "test/shared/ignoring_listener.h"
 #include "workqueue/base/exceptions.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/shared/internal/engine.h"
@@ -33,7 +34,7 @@
 namespace workqueue {
 
 // Notes what it hears.
-class NotingListener final : public internal::EngineListener {
+class NotingListener final : public internal::IgnoringListener {
  public:
   void OnListening(const std::string& client) override {
     const Spared spared(true);
@@ -50,9 +51,6 @@ class NotingListener final : public internal::EngineListener {
     internal::MutexLock lock(&mu_);
     item_ = item.item;
   }
-  void OnDue(int64_t) override {}
-  void OnShutDown(int64_t) override {}
-  void OnChanged() override {}
 
   std::string AwaitClient() {
     internal::MutexLock lock(&mu_);

@@ -46,6 +46,7 @@ TEST(RedisConnectionTest, NeedsTheseFunctions) {
 #include "absl/time/time.h"
 #include "test/base/counted_heap.h"
 #include "test/base/every_allocation.h"
+#include "test/shared/ignoring_listener.h"
 #include "test/shared/redis_fixture.h"
 #include "test/shared/redis_server.h"
 #include "test/shared/reply_proxy.h"
@@ -452,16 +453,6 @@ TEST_F(RedisConnectionTest, ALookupWithoutMemoryEnds) {
     EXPECT_EQ(status, absl::OkStatus());
   });
 }
-
-class IgnoringListener final : public EngineListener {
- public:
-  void OnListening(const std::string&) override {}
-  void OnDisconnected(const absl::Status&) override {}
-  void OnPush(HandedOut, int64_t) override {}
-  void OnDue(int64_t) override {}
-  void OnShutDown(int64_t) override {}
-  void OnChanged() override {}
-};
 
 TEST_F(RedisConnectionTest, AnEngineThatListensWithoutMemoryTriesAgain) {
   options_.address = server()->socket_path();

@@ -190,7 +190,7 @@ class FakeEngine final : public Engine {
     MutexLock lock(&mu_);
     return told_.size();
   }
-  // What the request of this number, which begins with 0, says of waiters.
+  // Returns the number of waiters that a request tells. Requests count from 0.
   size_t WaitingIn(size_t request) {
     MutexLock lock(&mu_);
     return told_.at(request);
@@ -295,6 +295,20 @@ class SharedQueueCoreTest : public testing::Test {
     return core_->TakeSnapshotWith(options);
   }
 
+  absl::Status Add() {
+    return core_->Apply({{EngineOperation::kAdd, "x"}}).status();
+  }
+
+  // Calls `f` on a thread of its own, and waits until the engine has a request.
+  template <typename F>
+  auto InEngine(F f) {
+    const size_t before = engine_->requests();
+    auto result = Async(std::move(f));
+    while (engine_->requests() == before) {
+    }
+    return result;
+  }
+
   // Blocks until the engine knows that so many workers wait, and the replies
   // have come.
   void AwaitWaiting(size_t waiting) {
@@ -328,12 +342,7 @@ TEST_F(SharedQueueCoreTest, TheEngineHearsOfAWorkerWhoseItemAnotherTakes) {
 // A stop asks with the time that it has, whatever the others wait for.
 TEST_F(SharedQueueCoreTest, ACallWithATimeoutDoesNotWaitForAnEarlierRequest) {
   engine_->SetReplies(false);
-  const size_t before = engine_->requests();
-  auto earlier = Async([this] {
-    return core_->Apply({{EngineOperation::kAdd, "x"}}).ok();
-  });
-  while (engine_->requests() == before) {
-  }
+  auto earlier = InEngine([this] { return Add().ok(); });
   auto counted =
       Async([this] { return Count(absl::Milliseconds(10)).status(); });
   ASSERT_EQ(counted.wait_for(std::chrono::seconds(10)),
@@ -346,13 +355,8 @@ TEST_F(SharedQueueCoreTest, ACallWithATimeoutDoesNotWaitForAnEarlierRequest) {
 
 TEST_F(SharedQueueCoreTest, ACallWithATimeoutShortensNoOther) {
   engine_->SetReplies(false);
-  const size_t before = engine_->requests();
-  const auto add = [this] {
-    return core_->Apply({{EngineOperation::kAdd, "x"}}).status();
-  };
-  auto first = Async(add);
-  while (engine_->requests() == before) {
-  }
+  const auto add = [this] { return Add(); };
+  auto first = InEngine(add);
   auto second = Async(add);
   auto counted = Async([this] { return Count(absl::Seconds(1)).status(); });
   absl::SleepFor(absl::Milliseconds(50));  // Both wait for the first request.
@@ -400,9 +404,7 @@ TEST_F(SharedQueueCoreTest, WhatCameDuringACallWithATimeoutIsTold) {
   engine_->SetReplies(false);
   const size_t before = engine_->requests();
   auto counted =
-      Async([this] { return Count(absl::Milliseconds(100)).status(); });
-  while (engine_->requests() == before) {
-  }
+      InEngine([this] { return Count(absl::Milliseconds(100)).status(); });
   core_->AcquireAsync(&executor_, first_.Callback());
   EXPECT_FALSE(counted.get().ok());
   engine_->SetReplies(true);
@@ -777,13 +779,8 @@ class SharedQueueCoreTimeoutTest : public SharedQueueCoreTest {
 
 TEST_F(SharedQueueCoreTimeoutTest, AFreshCallHasItsOwnTimeAfterAnOutage) {
   engine_->SetReplies(false);
-  const size_t before = engine_->requests();
-  const auto add = [this] {
-    return core_->Apply({{EngineOperation::kAdd, "x"}}).status();
-  };
-  auto first = Async(add);
-  while (engine_->requests() == before) {
-  }
+  const auto add = [this] { return Add(); };
+  auto first = InEngine(add);
   auto old = Async(add);
   absl::SleepFor(absl::Milliseconds(500));
   auto fresh = Async(add);

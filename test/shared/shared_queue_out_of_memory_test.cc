@@ -246,7 +246,8 @@ std::string ItemOf(int number) {
   return absl::StrCat("an item that no string keeps within itself ", number);
 }
 
-// What a process has of a queue, without threads: the test is all of them.
+// The part of a queue that a process has. It has no threads: the test does
+// their work.
 class Process {
  public:
   Process(FakeClock* clock, std::deque<Store>* stores, int prefetch)
@@ -347,7 +348,7 @@ class Process {
   std::unique_ptr<ByteQueue> queue_;
 };
 
-// A process uses a queue, and ends. What it has not done goes to the next one.
+// A process uses a queue, and ends. The next one gets the items that are left.
 void UseAQueue(size_t partitions, int prefetch) {
   ForEveryAllocation([&] {
     FakeClock clock;

@@ -19,6 +19,7 @@
 
 #include "absl/base/config.h"
 #include "absl/base/thread_annotations.h"
+#include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -26,6 +27,7 @@
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
+#include "test/shared/ignoring_listener.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/redis/ticks.h"
 #include "workqueue/shared/internal/engine.h"
@@ -36,14 +38,12 @@ namespace workqueue::internal::table_engine_test {
 namespace {
 
 // Has one queue, and forgets its first listener. A message comes to that when
-// the engine has looked. Refuses all but the first `most_writes`.
+// the engine has looked.
 class FakeDatabase final : public EngineDatabase {
  public:
-  explicit FakeDatabase(int most_writes = 1000) : most_writes_(most_writes) {}
-
   absl::Status Run(const Call& call, const Body& body) override {
     if (!call.writes) ++reads_;
-    if (call.writes && ++writes_ > most_writes_) {
+    if (call.writes && ++writes_ > most_writes) {
       return absl::UnavailableError("refused");
     }
     Tables tables(this, call.writes);
@@ -82,6 +82,7 @@ class FakeDatabase final : public EngineDatabase {
   // The size of the longest key that it has been told to fetch.
   size_t longest_key() const { return store_.longest_key; }
 
+  int most_writes = 1000;  // refuses others
   bool is_full = false;
 
   // Leaves an item in the inbox.
@@ -148,14 +149,13 @@ class FakeDatabase final : public EngineDatabase {
   uint32_t heard_ ABSL_GUARDED_BY(mu_) = 0;
   uint32_t looked_at_ ABSL_GUARDED_BY(mu_) = 0;
   std::atomic<int64_t> last_listener_{0};
-  const int most_writes_;
   std::atomic<int> reads_{0}, writes_{0};
   std::vector<EngineOperation> inbox_;
   Store store_;
 };
 
 // Is slow to hear that it listens again.
-class SlowListener final : public EngineListener {
+class SlowListener final : public IgnoringListener {
  public:
   void OnListening(const std::string& client) override {
     if (client == "1") return;
@@ -166,68 +166,66 @@ class SlowListener final : public EngineListener {
   void OnDisconnected(const absl::Status& /*why*/) override {
     disconnected = true;
   }
-  void OnPush(HandedOut /*item*/, int64_t /*now*/) override {}
   void OnDue(int64_t /*ticks*/) override {
     if (!disconnected) ++due_before;
   }
-  void OnShutDown(int64_t /*count*/) override {}
-  void OnChanged() override {}
 
   std::atomic<bool> disconnected{false};
   absl::Notification listens_again;
   std::atomic<int> due_before{0};
 };
 
+class TableEngineTest : public testing::Test {
+ protected:
+  void Listen(EngineListener* listener) {
+    EXPECT_EQ(engine_->Listen(listener, absl::InfiniteFuture()),
+              absl::OkStatus());
+  }
+
+  FakeDatabase& database_ = *new FakeDatabase;
+  TableEngine source_{"the database", absl::WrapUnique(&database_),
+                      /*clock=*/nullptr};
+  const std::unique_ptr<Engine> engine_ =
+      source_.NewEngine("queue", 1, "client");
+};
+
 // It would be called after its end.
-TEST(TableEngineTest, WhoeverStopsToListenWhileItListensAgainIsForgotten) {
-  auto owned = std::make_unique<FakeDatabase>();
-  FakeDatabase& database = *owned;
-  TableEngine source("the database", std::move(owned), /*clock=*/nullptr);
+TEST_F(TableEngineTest, WhoeverStopsToListenWhileItListensAgainIsForgotten) {
   SlowListener listener;
-  const auto engine = source.NewEngine("queue", 1, "client");
-  ASSERT_TRUE(engine->Listen(&listener, absl::InfiniteFuture()).ok());
+  Listen(&listener);
   listener.listens_again.WaitForNotification();
-  engine->StopListening();
-  database.LetLook();
-  const int reads = database.reads();
-  database.LetLook();
-  EXPECT_EQ(database.reads(), reads) << "somebody listens";
+  engine_->StopListening();
+  database_.LetLook();
+  const int reads = database_.reads();
+  database_.LetLook();
+  EXPECT_EQ(database_.reads(), reads) << "somebody listens";
 }
 
 // It would be removed with the number that it was sent to.
-TEST(TableEngineTest, WhatComesToTheNumberBeforeIsHeard) {
-  TableEngine source("the database", std::make_unique<FakeDatabase>(),
-                     /*clock=*/nullptr);
+TEST_F(TableEngineTest, WhatComesToTheNumberBeforeIsHeard) {
   SlowListener listener;
-  const auto engine = source.NewEngine("queue", 1, "client");
-  ASSERT_TRUE(engine->Listen(&listener, absl::InfiniteFuture()).ok());
+  Listen(&listener);
   listener.listens_again.WaitForNotification();
-  engine->StopListening();
+  engine_->StopListening();
   EXPECT_EQ(listener.due_before, 1);
 }
 
-TEST(TableEngineTest, WhoCannotListenAgainTriesItOnceASecond) {
-  auto owned = std::make_unique<FakeDatabase>(/*most_writes=*/1);
-  FakeDatabase& database = *owned;
-  TableEngine source("the database", std::move(owned), /*clock=*/nullptr);
+TEST_F(TableEngineTest, WhoCannotListenAgainTriesItOnceASecond) {
+  database_.most_writes = 1;
   SlowListener listener;
-  const auto engine = source.NewEngine("queue", 1, "client");
-  ASSERT_TRUE(engine->Listen(&listener, absl::InfiniteFuture()).ok());
-  for (int i = 0; i < 100; ++i) database.LetLook();
-  EXPECT_GT(database.writes(), 1);
-  EXPECT_LT(database.writes(), 50);
-  engine->StopListening();
+  Listen(&listener);
+  for (int i = 0; i < 100; ++i) database_.LetLook();
+  EXPECT_GT(database_.writes(), 1);
+  EXPECT_LT(database_.writes(), 50);
+  engine_->StopListening();
 }
 
-TEST(TableEngineTest, ARequestGetsNoReplyOfAnother) {
-  TableEngine source("the database", std::make_unique<FakeDatabase>(),
-                     /*clock=*/nullptr);
-  const auto engine = source.NewEngine("queue", 1, "client");
+TEST_F(TableEngineTest, ARequestGetsNoReplyOfAnother) {
   EngineRequest request;
   request.client = "1";
   const auto apply = [&](uint64_t number) {
     request.number = number;
-    return engine->Apply(request, absl::InfiniteFuture()).status();
+    return engine_->Apply(request, absl::InfiniteFuture()).status();
   };
   EXPECT_EQ(apply(1), absl::OkStatus());
   EXPECT_EQ(apply(2), absl::OkStatus());
@@ -236,24 +234,20 @@ TEST(TableEngineTest, ARequestGetsNoReplyOfAnother) {
 }
 
 // The others of the queue would wait for its way to the server.
-TEST(TableEngineTest, AnItemThatIsTooLongIsNotLookedFor) {
-  auto owned = std::make_unique<FakeDatabase>();
-  FakeDatabase& database = *owned;
-  TableEngine source("the database", std::move(owned), /*clock=*/nullptr);
-  const auto engine = source.NewEngine("queue", 1, "client");
+TEST_F(TableEngineTest, AnItemThatIsTooLongIsNotLookedFor) {
   EngineRequest request;
   request.client = "1";
   request.number = 1;
   request.operations = {{EngineOperation::kAdd, std::string(100, 'x')},
                         {EngineOperation::kAdd, std::string(101, 'x')}};
-  const auto reply = engine->Apply(request, absl::InfiniteFuture());
+  const auto reply = engine_->Apply(request, absl::InfiniteFuture());
   ASSERT_TRUE(reply.ok()) << reply.status();
   EXPECT_EQ(reply->results, std::vector<int64_t>({kNewItem, kItemTooLong}));
-  EXPECT_EQ(database.longest_key(), 101u) << "with the letter of the items";
+  EXPECT_EQ(database_.longest_key(), 101u) << "with the letter of the items";
 }
 
 // Its operations may be those of other calls, too.
-TEST(TableEngineTest, ARequestThatSetsGroupsComesAfterTheInbox) {
+TEST_F(TableEngineTest, ARequestThatSetsGroupsComesAfterTheInbox) {
   const EngineOperation oldest = {EngineOperation::kOldest};
   const EngineOperation sets = {EngineOperation::kSetGroups, "", kForever,
                                 kForever};
@@ -278,18 +272,14 @@ TEST(TableEngineTest, ARequestThatSetsGroupsComesAfterTheInbox) {
   }
 }
 
-// What else is written may take the place of what it replaces.
-TEST(TableEngineTest, OnlyAnAddTellsThatADatabaseIsFullNoMore) {
-  auto owned = std::make_unique<FakeDatabase>();
-  FakeDatabase& database = *owned;
-  TableEngine source("the database", std::move(owned), /*clock=*/nullptr);
-  const auto engine = source.NewEngine("queue", 1, "client");
+// Other writes need no space if they replace what is there.
+TEST_F(TableEngineTest, OnlyAnAddTellsThatADatabaseIsFullNoMore) {
   EngineRequest request;
   request.client = "1";
   const auto is_full = [&](std::vector<EngineOperation> operations) {
     ++request.number;
     request.operations = std::move(operations);
-    const auto reply = engine->Apply(request, absl::InfiniteFuture());
+    const auto reply = engine_->Apply(request, absl::InfiniteFuture());
     EXPECT_TRUE(reply.ok()) << reply.status();
     return reply->full;
   };
@@ -299,9 +289,9 @@ TEST(TableEngineTest, OnlyAnAddTellsThatADatabaseIsFullNoMore) {
   const EngineOperation repair = {EngineOperation::kRepair};
   EXPECT_FALSE(is_full({add}));
   for (const bool adds_again : {true, false}) {
-    database.is_full = true;
+    database_.is_full = true;
     EXPECT_TRUE(is_full({{EngineOperation::kForget, "x"}, add}));
-    database.is_full = false;
+    database_.is_full = false;
     EXPECT_TRUE(is_full({{EngineOperation::kForget, "x"}, too_long}));
     // Each client makes one each ten seconds. After a minute without an add it
     // is not known.
@@ -310,82 +300,64 @@ TEST(TableEngineTest, OnlyAnAddTellsThatADatabaseIsFullNoMore) {
     EXPECT_FALSE(is_full({}));
   }
   // A request may have to be made again because of another one's adds.
-  database.is_full = true;
+  database_.is_full = true;
   EXPECT_TRUE(is_full({}));
-  database.is_full = false;
+  database_.is_full = false;
   EXPECT_FALSE(is_full({}));
 }
 
-class DueListener final : public EngineListener {
+class DueListener final : public IgnoringListener {
  public:
-  void OnListening(const std::string& /*client*/) override {}
-  void OnDisconnected(const absl::Status& /*why*/) override {}
-  void OnPush(HandedOut /*item*/, int64_t /*now*/) override {}
   void OnDue(int64_t /*ticks*/) override { ++due; }
-  void OnShutDown(int64_t /*count*/) override {}
-  void OnChanged() override {}
 
   std::atomic<int> due{0};
 };
 
 // Each process would ask at each look.
-TEST(TableEngineTest, WhatWaitsForAQueueThatIsShutDownMakesNobodyAsk) {
-  auto owned = std::make_unique<FakeDatabase>();
-  FakeDatabase& database = *owned;
-  TableEngine source("the database", std::move(owned), /*clock=*/nullptr);
+TEST_F(TableEngineTest, WhatWaitsForAQueueThatIsShutDownMakesNobodyAsk) {
   DueListener listener;
-  const auto engine = source.NewEngine("queue", 1, "client");
-  ASSERT_TRUE(engine->Listen(&listener, absl::InfiniteFuture()).ok());
+  Listen(&listener);
   EngineRequest request;
   request.client = "1";
   const auto asks_after = [&](const EngineOperation& operation) {
     ++request.number;
     request.operations = {operation};
-    EXPECT_TRUE(engine->Apply(request, absl::InfiniteFuture()).ok());
-    database.LetLook();
+    EXPECT_TRUE(engine_->Apply(request, absl::InfiniteFuture()).ok());
+    database_.LetLook();
     const int before = listener.due;
-    database.LetLook();
+    database_.LetLook();
     return listener.due > before;
   };
   EXPECT_FALSE(asks_after({EngineOperation::kShutDown}));
-  database.Leave("x");
+  database_.Leave("x");
   EXPECT_FALSE(asks_after({EngineOperation::kOldest}));
   EXPECT_TRUE(asks_after({EngineOperation::kReopen}));
   EXPECT_FALSE(asks_after({EngineOperation::kOldest})) << "it is taken";
-  engine->StopListening();
+  engine_->StopListening();
 }
 
 #ifdef ABSL_HAVE_EXCEPTIONS
 
 // Has no memory for what it hears.
-class ThrowingListener final : public EngineListener {
+class ThrowingListener final : public IgnoringListener {
  public:
-  void OnListening(const std::string& /*client*/) override {}
   void OnDisconnected(const absl::Status& /*why*/) override {
     ++heard;
     throw std::bad_alloc();
   }
-  void OnPush(HandedOut /*item*/, int64_t /*now*/) override {}
-  void OnDue(int64_t /*ticks*/) override {}
-  void OnShutDown(int64_t /*count*/) override {}
-  void OnChanged() override {}
 
   std::atomic<int> heard{0};
 };
 
 // It would end the program, or the listener could never be destroyed.
-TEST(TableEngineTest, WhatAListenerThrowsEndsNothing) {
-  auto owned = std::make_unique<FakeDatabase>();
-  FakeDatabase& database = *owned;
-  TableEngine source("the database", std::move(owned), /*clock=*/nullptr);
+TEST_F(TableEngineTest, WhatAListenerThrowsEndsNothing) {
   ThrowingListener listener;
-  const auto engine = source.NewEngine("queue", 1, "client");
-  ASSERT_TRUE(engine->Listen(&listener, absl::InfiniteFuture()).ok());
-  while (listener.heard == 0) database.LetLook();
-  const int reads = database.reads();
-  database.LetLook();
-  EXPECT_GT(database.reads(), reads);
-  engine->StopListening();
+  Listen(&listener);
+  while (listener.heard == 0) database_.LetLook();
+  const int reads = database_.reads();
+  database_.LetLook();
+  EXPECT_GT(database_.reads(), reads);
+  engine_->StopListening();
 }
 
 #endif  // ABSL_HAVE_EXCEPTIONS

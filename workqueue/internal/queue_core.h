@@ -120,10 +120,9 @@ constexpr bool CanPush() {
 
 // QueueCore
 //
-// What queues in memory share: the way of an item, which is added under a lock,
-// handed out to one worker at a time, and ends its processing; and the calls of
-// `Interface`. `Queue` and `PriorityQueue` derive from this class, and
-// implement adding items.
+// A queue in memory, without the addition of items: `Queue` and `PriorityQueue`
+// derive from this class, and implement that. It hands an item out to one
+// worker at a time, and ends its processing.
 //
 // An item has an entry while it is dirty, being processed, or both. (An order
 // can keep entries longer.) An item that is dirty and not being processed is

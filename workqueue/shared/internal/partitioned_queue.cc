@@ -208,7 +208,7 @@ absl::StatusOr<std::vector<int64_t>> PartitionedQueue::Apply(
   std::vector<std::vector<size_t>> places;
   std::vector<size_t> concerned;
   std::vector<int64_t> results;
-  // What needs memory comes first, and changes nothing.
+  // Takes all memory first, and changes nothing until it has it.
   const bool built = TryCall([&] {
     parts.resize(n);
     places.resize(n);
@@ -506,7 +506,7 @@ absl::Time PartitionedQueue::Run(absl::Time now) {
   {
     MutexLock lock(&mu_);
     wake_time_.Clear();
-    // What needs memory comes first, and changes nothing.
+    // Takes all memory first, and changes nothing until it has it.
     const bool built = TryCall([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
       ends.reserve(surplus_.size());
       for (const auto& [id, waiter] : waiters_) {

@@ -604,7 +604,7 @@ void SharedQueueCore::SendTogether(bool alone) {
   EngineRequest request;
   size_t num_ended = 0;
   absl::Time deadline = absl::InfiniteFuture();
-  // What needs memory comes first, and changes nothing.
+  // Takes all memory first, and changes nothing until it has it.
   const auto build = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     request.operations.resize(ended_.size());  // are moved there
     for (const std::string& client : late_clients_) {
@@ -1609,15 +1609,17 @@ absl::Time SharedQueueCore::Run(absl::Time now) {
 }
 
 absl::Time SharedQueueCore::RunOnce(absl::Time now) {
-  // What needs memory comes first, and changes nothing.
+  // Takes all memory first, and changes nothing until it has it.
   std::vector<EngineOperation> operations;
   std::vector<uint64_t> renewed;  // the ids of the first operations
   const bool renews = now >= renew_at_;
-  for (const auto& it : held_) {
-    if (!renews || it.second->lost) continue;
-    operations.push_back(
-        {EngineOperation::kRenew, it.second->item, it.second->token});
-    renewed.push_back(it.first);
+  if (renews) {
+    for (const auto& it : held_) {
+      if (it.second->lost) continue;
+      operations.push_back(
+          {EngineOperation::kRenew, it.second->item, it.second->token});
+      renewed.push_back(it.first);
+    }
   }
   const bool repairs = now >= repair_at_;
   size_t oldest_at = 0, groups_at = 0, repair_at = 0;

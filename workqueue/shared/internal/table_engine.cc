@@ -324,15 +324,15 @@ void TableEngine::Client::Hear(const EngineTables::Heard& heard) {
     EngineMessage::Unpack(message.body).Deliver(listener_);
     received_ = message.id;  // Without memory, the next look repeats it.
   }
-  // Who opens the queue tells all.
+  // The process that opens the queue again tells all others.
   if (heard.has_inbox && !shut_down_) listener_->OnDue(0);
   if (!heard.listens) ListenAgain();
 }
 
 void TableEngine::Client::NoteFull(const EngineRequest& request,
                                    EngineReply* reply) {
-  // What else is written may take the place of what it replaces. A program may
-  // add nothing because it hears this, so that is not kept for ever.
+  // Other writes need no space if they replace what is there. A program may add
+  // nothing because it hears this, so that is not kept for ever.
   for (size_t i = 0; i < request.operations.size(); ++i) {
     const EngineOperation::Code code = request.operations[i].code;
     const int64_t result = reply->results[i];
